@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGE_DATA = {"firmware": "dcka/_firmware", "mqtt_broker": "dcka/_mqtt_broker"}
 
 
-class PackageDataHook(BuildHookInterface):  # type: ignore[type-arg]
+class PackageDataHook(BuildHookInterface[Any]):
     """Add PACKAGE_DATA to a standard wheel; leave an editable one alone."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Compare files with pinned hashes: `verify_sha256.py LIST`, in the folder that the list's paths start from.
 
-The list has the form that sha256sum writes. Prints each file that is missing or another one; exits 1 if there is any.
+The list has the form that sha256sum writes. Each file that is missing, or is another one, gets a line on
+stderr; the exit code is 1 if there is any, or if the list is empty.
 """
 
 import hashlib
