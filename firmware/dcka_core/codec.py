@@ -1,0 +1,96 @@
+"""Bytes of the binary messages: varints, sets as ranges, a reader that refuses whatever is not exact."""
+
+from dcka_core.errors import MessageError
+
+
+def put_varint(out: bytearray, value: int) -> None:
+    """Append `value` >= 0 as unsigned LEB128."""
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def put_set(out: bytearray, members: int) -> None:
+    """Append a set of indices, given as a bit mask, as ranges (protocol, section 4)."""
+    ranges = []
+    position = 0
+    while members >> position:
+        gap = 0
+        while not (members >> (position + gap)) & 1:
+            gap += 1
+        length = 1
+        while (members >> (position + gap + length)) & 1:
+            length += 1
+        ranges.append((gap, length))
+        position += gap + length
+    put_varint(out, len(ranges))
+    for gap, length in ranges:
+        put_varint(out, gap)
+        put_varint(out, length)
+
+
+class Reader:
+    """Reads a message from its first byte to its last; every fault is a MessageError."""
+
+    def __init__(self, payload: "bytes | memoryview") -> None:
+        self._payload = payload
+        self._at = 0
+
+    @property
+    def position(self) -> int:
+        """How many bytes have been read."""
+        return self._at
+
+    def byte(self) -> int:
+        if self._at >= len(self._payload):
+            raise MessageError("length")
+        value = self._payload[self._at]
+        self._at += 1
+        return value
+
+    def varint(self, limit: int) -> int:
+        """The next varint; 'value' where it is above `limit` or not in shortest form."""
+        value = shift = 0
+        while True:
+            digit = self.byte()
+            value |= (digit & 0x7F) << shift
+            if digit < 0x80:
+                break
+            shift += 7
+            if shift > 63:
+                raise MessageError("value")
+        if value > limit or (shift and not digit):
+            raise MessageError("value")
+        return value
+
+    def take(self, count: int) -> "bytes | memoryview":
+        """The next `count` bytes."""
+        end = self._at + count
+        if end > len(self._payload):
+            raise MessageError("length")
+        piece = self._payload[self._at : end]
+        self._at = end
+        return piece
+
+    def integer(self, width: int) -> int:
+        """The next little-endian integer of `width` bytes."""
+        return int.from_bytes(self.take(width), "little")
+
+    def set(self, size: int) -> int:
+        """The next set of indices below `size`, as a bit mask."""
+        members = position = 0
+        for nth in range(self.varint(size)):
+            gap = self.varint(size)
+            length = self.varint(size)
+            if length == 0 or (nth and gap == 0) or position + gap + length > size:
+                raise MessageError("value")
+            position += gap
+            members |= ((1 << length) - 1) << position
+            position += length
+        return members
+
+    def end(self) -> None:
+        """Nothing may be left over."""
+        if self._at != len(self._payload):
+            raise MessageError("length")

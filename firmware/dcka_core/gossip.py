@@ -1,0 +1,238 @@
+"""`gossip`: the paper's consensus on a switching topology, in whole numbers (protocol, section 5).
+
+One object per run. Mass is fixed-point; a share is a floor division and the remainder stays home, so that mass is
+conserved to the last bit. Messages carry running sums of all that was ever passed on in (step, phase): a lost one
+delays mass and never destroys it.
+"""
+
+from dcka_core.codec import Reader, put_varint
+from dcka_core.errors import MessageError
+from dcka_core.messages import SHARE, Head, read_head
+from dcka_core.spread import Spread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dcka_core.record import Rows, Run
+
+_MAX_SLOT = 1 << 32
+
+
+class _Heard:
+    """What a node has of one neighbour in one phase: the last running sums it has counted, and one message in waiting."""
+
+    def __init__(self, rows: int) -> None:
+        self.last = [0] * rows
+        self.slot = -1
+        self.boot = -1
+        self.fresh = False
+        self.waiting = b""
+        self.waiting_at = (-1, -1)
+
+
+class Gossip:
+    """One node's mass in the step and slot that it is in."""
+
+    def __init__(self, run: "Run", rows: "Rows", node: int, boot: int) -> None:
+        self._run = run
+        self._rows = rows
+        self._node = node
+        self._boot = boot
+        self._own_bit = 1 << run.index(node)
+        self._mask = (1 << run.modulus_bits) - 1
+        self._width = (run.modulus_bits + 7) // 8
+        self._heard = [{who: _Heard(run.rows) for who in phase.hear} for phase in rows.phases]
+        self._spread = Spread(run.k, run.n, len(run.members))
+        self._scratch = Spread(run.k, run.n, len(run.members))
+        self._messages: list[bytearray] = []
+        self._given: list[list[list[int]]] = []
+        self._decided = False
+        self._unheard = 0
+        self.step = -1
+        self.slot = -1
+        self.mass: list[int] = []
+        self.moved = True
+        self.ended = False
+
+    @property
+    def phase(self) -> int:
+        return self.slot % len(self._rows.phases)
+
+    # ---- a step ----
+
+    def begin(self, step: int, sums: "list[int]", moved: bool) -> None:
+        """Enter `step` with the node's own sums, K rows of (m, u_1 ... u_n)."""
+        self.step = step
+        self.slot = -1
+        self.ended = False
+        self._decided = False
+        self.mass = [value << self._run.fraction for value in sums]
+        self.moved = moved
+        self._given = [[[0] * self._run.rows for _ in phase.shares] for phase in self._rows.phases]
+        self._messages = [bytearray() for _ in self._rows.phases]
+        for phase in self._heard:
+            for who in phase:
+                phase[who].last = [0] * self._run.rows
+                phase[who].slot = -1
+
+    def enter_slot(self) -> None:
+        """Go to the next slot: give shares away, and make the message that carries them."""
+        self.slot += 1
+        if self.slot % self._run.window == 0:
+            self._open_window()
+        phase = self.phase
+        shares = self._rows.phases[phase].shares
+        start = list(self.mass)
+        for group in range(len(shares)):
+            divisor, count = shares[group]
+            given = self._given[phase][group]
+            for index in range(len(start)):
+                share = start[index] // divisor
+                self.mass[index] -= share * count
+                given[index] = (given[index] + share) & self._mask
+        self._messages[phase] = self._message(phase)
+        for who in self._heard[phase]:
+            self._take_waiting(phase, who)
+
+    def message(self, phase: int) -> bytearray:
+        """The last message of this step in `phase`; empty where there is none, or nobody to hear it."""
+        return self._messages[phase] if self._rows.phases[phase].shares else bytearray()
+
+    def _open_window(self) -> None:
+        whole = self.slot > 0 and not self._unheard
+        self._spread.begin(self.mass, self._own_bit if whole else 0, self.moved)
+        self._unheard = sum(len(phase.hear) for phase in self._rows.phases)
+        for phase in self._heard:
+            for who in phase:
+                phase[who].fresh = False
+
+    def _message(self, phase: int) -> bytearray:
+        out = Head(SHARE, self._run.number, self._node, self._boot, self.step).encode()
+        put_varint(out, phase)
+        put_varint(out, self.slot)
+        put_varint(out, len(self._given[phase]))
+        for group in self._given[phase]:
+            for value in group:
+                out.extend(value.to_bytes(self._width, "little"))
+        self._spread.put(out)
+        return out
+
+    # ---- what neighbours send ----
+
+    def take(self, sender: int, phase: int, payload: "bytes | memoryview") -> bool:
+        """A neighbour's message. True where it shows that the neighbour lacks our last one of this phase.
+
+        Raises MessageError with the reason for which it is dropped.
+        """
+        if phase >= len(self._heard) or sender not in self._heard[phase]:
+            raise MessageError("stranger")
+        reader = Reader(payload)
+        head = read_head(reader, SHARE)
+        if head.run != self._run.number:
+            raise MessageError("run")
+        if head.sender != sender or reader.varint(_MAX_SLOT) != phase:
+            raise MessageError("sender")
+        slot = reader.varint(_MAX_SLOT)
+        if (head.step, slot) > (self.step, self.slot):
+            heard = self._heard[phase][sender]
+            if (head.step, slot) < heard.waiting_at:
+                raise MessageError("stale")
+            if (head.step, slot) == heard.waiting_at:
+                raise MessageError("duplicate")
+            heard.waiting = bytes(payload)
+            heard.waiting_at = (head.step, slot)
+            return False
+        if head.step < self.step:
+            raise MessageError("stale")
+        return self._count(phase, sender, head, slot, reader)
+
+    def _take_waiting(self, phase: int, who: int) -> None:
+        heard = self._heard[phase][who]
+        if heard.waiting_at == (self.step, self.slot):
+            payload = heard.waiting
+            heard.waiting = b""
+            heard.waiting_at = (-1, -1)
+            self.take(who, phase, payload)
+
+    def _count(self, phase: int, sender: int, head: Head, slot: int, reader: Reader) -> bool:
+        """Add what a message of this step, this slot or an earlier one, brings."""
+        heard = self._heard[phase][sender]
+        sums, spread = self._read_body(phase, sender, reader)
+        if head.boot != heard.boot:
+            heard.boot = head.boot
+            heard.last = [0] * self._run.rows
+            heard.slot = -1
+        if slot < heard.slot:
+            raise MessageError("stale")
+        if slot == heard.slot:
+            return True
+        for index in range(len(sums)):
+            self.mass[index] += (sums[index] - heard.last[index]) & self._mask
+        heard.last = sums
+        heard.slot = slot
+        if slot // self._run.window == self.slot // self._run.window:
+            self._spread.merge(spread)
+        if not heard.fresh:
+            heard.fresh = True
+            self._unheard -= 1
+        return False
+
+    def _read_body(self, phase: int, sender: int, reader: Reader) -> "tuple[list[int], Spread]":
+        groups = reader.varint(len(self._run.members))
+        mine = self._rows.phases[phase].hear[sender]
+        if mine >= groups:
+            raise MessageError("value")
+        reader.take(mine * self._run.rows * self._width)
+        sums = [reader.integer(self._width) for _ in range(self._run.rows)]
+        reader.take((groups - 1 - mine) * self._run.rows * self._width)
+        spread = self._scratch.read(reader)
+        reader.end()
+        if max(sums) > self._mask:
+            raise MessageError("value")
+        return sums, spread
+
+    # ---- when a slot and a step end ----
+
+    def slot_complete(self) -> bool:
+        """Whether everyone in this phase has been heard for this slot or a later one."""
+        return not self.waiting()
+
+    def waiting(self) -> "list[int]":
+        """The neighbours of this phase that haven't been heard for this slot."""
+        here = (self.step, self.slot)
+        heard = self._heard[self.phase]
+        return [who for who in heard if heard[who].slot < self.slot and heard[who].waiting_at <= here]
+
+    def left_behind(self) -> bool:
+        """Whether a neighbour is in a later step already."""
+        for phase in self._heard:
+            for who in phase:
+                if phase[who].waiting_at[0] > self.step:
+                    return True
+        return False
+
+    def end_slot(self) -> None:
+        """Leave the slot; sets `ended` where the step ends with it."""
+        passed = self.slot + 1
+        if self._run.slots:
+            self.ended = passed >= self._run.slots
+            self._decided = self.ended
+        elif passed % self._run.window == 0 and self._spread.settled(self._run.tolerance):
+            self.ended = self._decided = True
+        if passed >= self._run.max_slots:
+            self.ended = True
+
+    def end_step(self) -> None:
+        """End the step as it is, because the neighbours have."""
+        self.ended = True
+
+    def still(self) -> bool:
+        """Whether the step was decided with nobody moved: the run is converged."""
+        return self._decided and not self._spread.moved
+
+    def counts(self) -> "list[int]":
+        """The network's counts as this node estimates them: N times its mass, rounded."""
+        step = self._run.n + 1
+        size = len(self._run.members)
+        half = (1 << self._run.fraction) >> 1
+        masses = [self.mass[row] for row in range(0, self._run.rows, step)]
+        return [(size * mass + half) >> self._run.fraction for mass in masses]

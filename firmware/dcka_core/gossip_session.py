@@ -1,0 +1,181 @@
+"""A node in a run of `gossip`: slot after slot of shares, and a decision that all come to by themselves."""
+
+from hashlib import sha256
+
+from dcka_core import ticks
+from dcka_core.assign import assign
+from dcka_core.errors import MessageError
+from dcka_core.gossip import Gossip
+from dcka_core.messages import COMMIT, CONVERGED, FINAL, GOSSIP, KEPT, Commit, Head, read_commit
+from dcka_core.quantise import update_centres
+from dcka_core.session import Session
+
+
+class GossipSession(Session):
+    """The slots' order and their timeouts; the mass itself lives in `Gossip`."""
+
+    def start(self, held: "Commit | None", now: int) -> None:
+        """Enter the run. A node that has come back puts nothing into the step it finds: it may have been counted in it."""
+        self._gossip = Gossip(self.run, self.rows, self.node, self.boot)
+        self._own_ssd = 0
+        self._put = ""
+        self._repeated: int | None = None
+        self._half_way = False
+        self._final_at = -1
+        self._ahead = -1
+        self._centres: list[int] | None = None
+        if held:
+            self.held = held
+            self._enter(held.head.step, held.centres, True, True)
+        else:
+            self._enter(0, self.start_centres(), True, self.returned)
+        self._next_slot(now)
+        self._go(now)
+
+    def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        """A message on an x topic."""
+        self.heard += 1
+        try:
+            lacking = self._gossip.take(sender, phase, payload)
+        except MessageError as error:
+            if error.reason == "stale":
+                self._repeat(phase, now)
+            raise
+        if lacking:
+            self._repeat(phase, now)
+            raise MessageError("duplicate")
+        self.waiting = []
+        self._go(now)
+
+    def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        """A neighbour's commit: only a node that has been left behind makes use of it."""
+        commit = read_commit(payload, self.run)
+        if commit.head.sender != sender:
+            raise MessageError("sender")
+        self.heard += 1
+        step = commit.head.step
+        self._ahead = max(self._ahead, step)
+        if commit.final:
+            self._final_at = step
+        behind = step - self._gossip.step
+        if not self.done and (behind > 1 or (behind == 1 and self.returned)):
+            self._enter(step, commit.centres, True, True)
+            self._next_slot(now)
+            self._go(now)
+
+    def tick(self, now: int) -> None:
+        """Half the patience: say it again. All of it: go on without, or end the step if the neighbours have."""
+        if self.done:
+            self.deadline = None
+        elif not self._half_way:
+            self._half_way = True
+            self.deadline = ticks.add(now, self.run.patience_ms // 2)
+            self._send()
+        else:
+            self.waiting = self._gossip.waiting()
+            if self._gossip.left_behind() or self._ahead > self._gossip.step:
+                self._gossip.end_step()
+            self._leave_slot(now)
+            self._go(now)
+
+    def reconnected(self, now: int) -> None:
+        """The link is back: what was said into the outage is said again."""
+        self.publish_held()
+        if not self.done:
+            self._send()
+
+    # ---- slots ----
+
+    def _go(self, now: int) -> None:
+        while not self.done and self._gossip.slot_complete():
+            self._leave_slot(now)
+
+    def _leave_slot(self, now: int) -> None:
+        if not self._gossip.ended:
+            self._gossip.end_slot()
+        if self._gossip.ended:
+            self._end_step()
+        if not self.done:
+            self._next_slot(now)
+
+    def _next_slot(self, now: int) -> None:
+        self._gossip.enter_slot()
+        self.slots += 1
+        self._half_way = False
+        self.deadline = ticks.add(now, self.run.patience_ms // 2)
+        self._send()
+
+    def _send(self) -> None:
+        phase = self._gossip.phase
+        message = self._gossip.message(phase)
+        if message:
+            self.send("x/%d/%d" % (phase, self.node), message)
+
+    def _repeat(self, phase: int, now: int) -> None:
+        """Answer a neighbour that seems to lack our last message of `phase`; not too often, or two would echo for ever."""
+        if self._repeated is not None and ticks.diff(now, self._repeated) < self.run.patience_ms // 2:
+            return
+        message = self._gossip.message(phase)
+        if message:
+            self._repeated = now
+            self.send("x/%d/%d" % (phase, self.node), message)
+
+    # ---- steps ----
+
+    def _enter(self, step: int, centres: "list[int] | None", moved: bool, silent: bool) -> None:
+        run = self.run
+        self._centres = centres
+        if centres is None or silent:
+            sums, self._own_ssd = [0] * run.rows, 0
+        else:
+            sums, self._own_ssd = assign(self.points, centres, run.k)
+        digest = sha256()
+        for value in sums:
+            digest.update(value.to_bytes(8, "little"))
+        self._put = digest.digest()[:8].hex()
+        self._gossip.begin(step, sums, moved)
+
+    def _end_step(self) -> None:
+        run = self.run
+        gossip = self._gossip
+        step = gossip.step
+        own = self._centres
+        previous = own if own is not None and (step or run.init != "local") else self.fallback_centres()
+        centres = update_centres(gossip.mass, run.k, run.n, previous)
+        counts = gossip.counts()
+        flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
+        if gossip.still() or self._final_at == step + 1:
+            flags |= FINAL | CONVERGED
+        elif step + 1 >= run.max_steps:
+            flags |= FINAL
+        moved = own is None or self._differs(own, centres)
+        put = self._put
+        self._report(step, centres, moved, put, flags)
+        self.done = bool(flags & FINAL)
+        if self.done:
+            self._own_ssd = assign(self.points, centres, run.k)[1]
+            self.deadline = None
+            self.waiting = []
+        mine = 1 << run.index(self.node)
+        head = Head(COMMIT, run.number, self.node, self.boot, step + 1)
+        self.hold(Commit(head, flags, (0, 0, 0), mine, 0, centres, counts, self._own_ssd))
+        if not self.done:
+            self._enter(step + 1, centres, moved, False)
+
+    def _report(self, step: int, centres: "list[int]", moved: bool, put: str, flags: int) -> None:
+        report = {
+            "step": step,
+            "ssd": self._own_ssd,
+            "moved": moved,
+            "slots": self._gossip.slot + 1,
+            "centres": centres,
+            "put": put,
+            "flags": flags,
+        }
+        self.tell("step", report)
+
+    def _differs(self, old: "list[int]", new: "list[int]") -> bool:
+        for index in range(len(old)):
+            if abs(new[index] - old[index]) * 256 > self.run.tolerance:
+                return True
+        return False

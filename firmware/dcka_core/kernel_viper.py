@@ -1,0 +1,76 @@
+"""The kernels of `kernel` as machine code, 0 bytes allocated a call.
+
+Importing this fails where there is no emitter for the machine (SyntaxError from source, ValueError from a foreign .mpy,
+ImportError on CPython): `assign` then takes the plain ones. Only viper's rules differ: no literal of 2^30 or more, and
+32-bit loads give no sign, so everything that is kept stays non-negative.
+"""
+
+import micropython
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from micropython import ptr16, ptr32
+
+
+@micropython.viper
+def accumulate(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: ptr32) -> object:
+    low = k * (n + 1)
+    at = 0
+    while count > 0:
+        count -= 1
+        best = 0
+        for j in range(n):
+            difference = int(block[at + j]) - int(centres[j])
+            best += difference * difference
+        nearest = 0
+        cluster = 1
+        centre = n
+        while cluster < k:
+            distance = 0
+            for j in range(n):
+                difference = int(block[at + j]) - int(centres[centre + j])
+                distance += difference * difference
+            if distance < best:
+                best = distance
+                nearest = cluster
+            centre += n
+            cluster += 1
+        row = nearest * (n + 1)
+        sums[row] += 1
+        for j in range(n):
+            sums[row + 1 + j] += int(block[at + j])
+        at += n
+        sums[low] += best & 0xFFFF
+        sums[low + 1] += best >> 16
+
+
+@micropython.viper
+def accumulate_2d(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: ptr32) -> object:
+    low = k * 3
+    at = 0
+    end = 2 * count
+    while at < end:
+        x = int(block[at])
+        y = int(block[at + 1])
+        dx = x - int(centres[0])
+        dy = y - int(centres[1])
+        best = dx * dx + dy * dy
+        nearest = 0
+        cluster = 1
+        centre = 2
+        while cluster < k:
+            dx = x - int(centres[centre])
+            dy = y - int(centres[centre + 1])
+            distance = dx * dx + dy * dy
+            if distance < best:
+                best = distance
+                nearest = cluster
+            centre += 2
+            cluster += 1
+        row = nearest * 3
+        sums[row] += 1
+        sums[row + 1] += x
+        sums[row + 2] += y
+        sums[low] += best & 0xFFFF
+        sums[low + 1] += best >> 16
+        at += 2

@@ -1,0 +1,395 @@
+"""A node as a state machine: events in, actions out, time passed in.
+
+A shell connects it to a broker, a clock and a file system, and does what it asks for (`actions`). It feeds
+`connected`, `receive`, `tick` when `deadline` has come, and `data_loaded` or `data_failed` after an `Adopt`.
+"""
+
+from json import dumps, loads
+
+from dcka_core import VERSION, ticks
+from dcka_core.actions import Publish, Save, Subscribe, Unsubscribe
+from dcka_core.errors import CoreError, MessageError, RecordError
+from dcka_core.messages import peek_commit, peek_run, read_commit
+from dcka_core.record import Rows, Run
+from dcka_core.session import Identity, topics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from dcka_core.messages import Commit
+    from dcka_core.points import Points
+    from dcka_core.session import Session
+
+RUN_FILE = "run.json"
+# A status at least so often: a will that came late, or a forged "offline", is put right within it.
+HEARTBEAT_MS = 10000
+
+
+class Node:
+    """One node of a network.
+
+    boot: this boot's count, already on flash. nonce: random, of this boot. memory: what RUN_FILE held, or None.
+    commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes.
+    """
+
+    def __init__(
+        self,
+        network: str,
+        node: int,
+        boot: int,
+        nonce: int,
+        memory: "dict[str, Any] | None",
+        commit: bytes,
+        max_message: int,
+        runtime: str,
+        vitals: "Callable[[], tuple[int, int]]",
+    ) -> None:
+        self._identity = Identity("dcka/%s/" % network, node, boot)
+        self._nonce = nonce
+        self._memory = memory or {}
+        self._flash_commit = commit
+        self._furthest = b""
+        self._max_message = max_message
+        self._runtime = runtime
+        self._vitals = vitals
+        self._out: list[Any] = []
+        self._points: Points | None = None
+        self._run: Run | None = None
+        self._rows: Rows | None = None
+        self._early: dict[tuple[int, int], bytes] = {}
+        self._settled = False
+        self._online = False
+        self._twin = False
+        self._newest = 0
+        self._problem = ""
+        self._began = 0
+        self._told_done = True
+        self._told_waiting: list[int] = []
+        self._heartbeat: int | None = None
+        self._intake: Any = None
+        self.session: Session | None = None
+        self.dropped: dict[str, int] = {}
+
+    # ---- what the shell asks ----
+
+    def standing_topics(self) -> "list[str]":
+        """What a node always listens to; on boot also every commit that is retained (rule 2)."""
+        own = "/%d" % self._identity.node
+        names = ["run", "rows" + own, "put" + own, "status" + own]
+        return [self._identity.prefix + name for name in names + ([] if self._settled else ["commit/+"])]
+
+    def will(self) -> "tuple[str, str]":
+        """(topic, payload) of what the broker says for a node that has gone without a word."""
+        status = {"v": 1, "node": self._identity.node, "boot": self._identity.boot, "state": "offline"}
+        status["nonce"] = self._nonce
+        return self._topic("status"), dumps(status)
+
+    def deadline(self) -> "int | None":
+        """The tick at which `tick` has to be called, if nothing comes before."""
+        return ticks.earliest(self._heartbeat, self.session.deadline if self.session else None)
+
+    # ---- events ----
+
+    def connected(self, now: int) -> "list[Any]":
+        """The link is up, with the standing topics and the run's subscribed again."""
+        if self.session and self._online is False:
+            self.session.reconnected(now)
+        self._online = True
+        self._publish_status(now)
+        return self._drain(now)
+
+    def disconnected(self) -> None:
+        """The link is down: what is sent now is lost, and said again when it is back."""
+        self._online = False
+
+    def receive(self, topic: str, payload: "bytes | memoryview", now: int) -> "list[Any]":
+        """A message. Whatever is wrong with it is counted, never raised."""
+        try:
+            self._dispatch(topic, payload, now)
+        except MessageError as error:
+            self.count(error.reason)
+        except (CoreError, ValueError):
+            self.count("json")
+        return self._drain(now)
+
+    def tick(self, now: int) -> "list[Any]":
+        """Time has passed."""
+        session = self.session
+        if session and session.deadline is not None and ticks.diff(now, session.deadline) >= 0:
+            session.tick(now)
+            if session.waiting:
+                self._publish_status(now)
+        if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
+            self._publish_status(now)
+        return self._drain(now)
+
+    def data_loaded(self, points: "Points", now: int) -> "list[Any]":
+        """A data file was read: at boot, or after an `Adopt`."""
+        self._points = points
+        self._answer_put("")
+        if self._online:
+            self._try_begin(now)
+            self._publish_status(now)
+        return self._drain(now)
+
+    def data_failed(self, error: str, now: int) -> "list[Any]":
+        """The data file could not be stored or read: the old one stays."""
+        self._problem = error
+        self._answer_put(error)
+        if self._online:
+            self._publish_status(now)
+        return self._drain(now)
+
+    def count(self, reason: str) -> None:
+        """Count a message that was dropped."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+
+    # ---- messages ----
+
+    def _dispatch(self, topic: str, payload: "bytes | memoryview", now: int) -> None:
+        if not topic.startswith(self._identity.prefix):
+            raise MessageError("stranger")
+        parts = topic[len(self._identity.prefix) :].split("/")
+        kind = parts[0]
+        if kind == "x" and len(parts) == 3:
+            self._on_sums(int(parts[1]), int(parts[2]), payload, now)
+        elif kind == "commit" and len(parts) == 2:
+            self._on_commit(int(parts[1]), payload, now)
+        elif kind == "run" and payload:
+            self._on_run(Run(_parse(payload)), now)
+        elif kind == "rows" and payload:
+            self._on_rows(Rows(_parse(payload)), now)
+        elif kind == "put":
+            self._on_put(payload)
+        elif kind == "status" and payload:
+            self._on_own_status(_parse(payload), now)
+        elif payload:
+            raise MessageError("stranger")
+
+    def _on_sums(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        number = peek_run(payload)
+        if self.session and number == self.session.run.number:
+            self.session.receive(phase, sender, payload, now)
+        elif self._rows and number == self._rows.number > self._newest:
+            # A neighbour has the run record already: its message waits until we have it too.
+            if len(payload) > self._max_message:
+                raise MessageError("oversize")
+            self._early[(phase, sender)] = bytes(payload)
+        else:
+            raise MessageError("run")
+
+    def _on_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        if not payload:
+            return
+        number, named, step = peek_commit(payload)
+        if named != sender:
+            raise MessageError("sender")
+        session = self.session
+        if session and number == session.run.number:
+            if sender == self._identity.node:
+                return
+            if sender not in session.rows.near:
+                raise MessageError("stranger")
+            session.receive_commit(sender, payload, now)
+        elif number > self._newest:
+            # Of a run whose record hasn't come yet: only the furthest is kept.
+            if not self._furthest or (number, step) > _order(self._furthest):
+                self._furthest = bytes(payload)
+        else:
+            raise MessageError("run")
+
+    def _on_run(self, run: Run, now: int) -> None:
+        if run.number < self._newest:
+            raise MessageError("run")
+        if run.number == self._newest:
+            return
+        if run.kind == "idle":
+            self._newest = run.number
+            self._listen([])
+            self.session = None
+            self._rows = None
+            self._publish_status(now)
+            return
+        self._run = run
+        self._try_begin(now)
+
+    def _on_rows(self, rows: Rows, now: int) -> None:
+        if rows.number <= self._newest or (self._rows and rows.number < self._rows.number):
+            return
+        if self._rows and rows.number == self._rows.number:
+            return
+        self._listen(topics(rows))
+        self._rows = rows
+        self._early = {}
+        self._publish_status(now)
+        self._try_begin(now)
+
+    def _on_put(self, payload: "bytes | memoryview") -> None:
+        if self._intake is None:
+            from dcka_core.intake import Intake
+
+            self._intake = Intake()
+        busy = self.session is not None and not self.session.done
+        actions, answer = self._intake.take(payload, busy)
+        self._out.extend(actions)
+        if answer:
+            self._publish("got", answer)
+
+    def _on_own_status(self, status: "dict[str, Any]", now: int) -> None:
+        """Our own word comes back: all that is retained came before it. Somebody else's: a late will, or a twin."""
+        if status.get("nonce") == self._nonce and status.get("state") != "offline":
+            if not self._settled:
+                self._out.append(Unsubscribe(self._identity.prefix + "commit/+"))
+                self._settled = True
+                self._try_begin(now)
+        elif self._settled:
+            if status.get("state") != "offline":
+                self._twin = True
+                self.count("twin")
+            self._publish_status(now)
+
+    # ---- a run ----
+
+    def _try_begin(self, now: int) -> None:
+        """Enter the newest run whose record and rows are here, if the data is the run's (rule 3)."""
+        run = self._run
+        rows = self._rows
+        points = self._points
+        if not self._settled or not run or not rows or run.number != rows.number or run.number <= self._newest:
+            return
+        self._problem = self._why_not(run, rows)
+        if self._problem or points is None:
+            self._publish_status(now)
+            return
+        digest = points.digest.hex()
+        if self._memory.get("run") != run.number:
+            self._memory = {"run": run.number, "boot": self._identity.boot, "data": digest}
+            self._out.append(Save(RUN_FILE, dumps(self._memory)))
+        self._newest = run.number
+        if run.kind == "tree":
+            from dcka_core.tree_session import TreeSession as kind
+        else:
+            from dcka_core.gossip_session import GossipSession as kind  # type: ignore[assignment]
+        held = self._best_commit(run)
+        self._began = now
+        self._told_done = False
+        self._told_waiting = []
+        self.session = kind(run, rows, points, self._identity, self._memory["boot"], self._out)
+        self._publish_status(now)
+        self.session.start(held, now)
+        self._take_early(now)
+
+    def _why_not(self, run: Run, rows: Rows) -> str:
+        points = self._points
+        if self._identity.node not in run.members:
+            return "no member of run %d" % run.number
+        if (run.kind == "gossip") != bool(rows.phases):
+            return "rows of another kind than the run"
+        if points is None:
+            return "no data"
+        if points.dataset != run.dataset or points.n != run.n or points.bits != run.bits:
+            return "data of another dataset"
+        if self._memory.get("run") == run.number and self._memory.get("data") != points.digest.hex():
+            return "data changed since run %d began" % run.number
+        return ""
+
+    def _best_commit(self, run: Run) -> "Commit | None":
+        """The greatest commit of this run that flash or a neighbour's retained word holds."""
+        best = None
+        for payload in (self._flash_commit, self._furthest):
+            # Flash holds an older run's at the start of every run.
+            if payload and peek_run(payload) == run.number:
+                commit = read_commit(payload, run)
+                if commit.beats(best):
+                    best = commit
+        self._flash_commit = self._furthest = b""
+        return best
+
+    def _take_early(self, now: int) -> None:
+        early = self._early
+        self._early = {}
+        for phase, sender in early:
+            try:
+                self._on_sums(phase, sender, early[(phase, sender)], now)
+            except MessageError as error:
+                self.count(error.reason)
+
+    def _listen(self, wanted: "list[str]") -> None:
+        """Change the run's subscriptions to these topics, without the prefix."""
+        before = topics(self._rows) if self._rows else []
+        prefix = self._identity.prefix
+        self._out.extend([Unsubscribe(prefix + topic) for topic in before if topic not in wanted])
+        self._out.extend([Subscribe(prefix + topic) for topic in wanted if topic not in before])
+
+    # ---- what is said ----
+
+    def _topic(self, kind: str) -> str:
+        return "%s%s/%d" % (self._identity.prefix, kind, self._identity.node)
+
+    def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
+        self._out.append(Publish(self._topic(kind), dumps(report), retain))
+
+    def _answer_put(self, error: str) -> None:
+        if self._intake is not None and self._intake.pending:
+            self._publish("got", self._intake.finish(error))
+
+    def _publish_status(self, now: int) -> None:
+        session = self.session
+        points = self._points
+        live, free = self._vitals()
+        state = "ready" if not session else "done" if session.done else "running"
+        status = {
+            "v": 1,
+            "node": self._identity.node,
+            "boot": self._identity.boot,
+            "nonce": self._nonce,
+            "state": state,
+            "run": session.run.number if session else 0,
+            "step": session.step if session else 0,
+            "prepared": self._rows.number if self._rows else 0,
+            "dataset": points.dataset.hex() if points else "",
+            "rows": points.count if points else 0,
+            "heap": live,
+            "free": free,
+            "max_message": self._max_message,
+            "firmware": VERSION,
+            "runtime": self._runtime,
+            "dropped": self.dropped,
+        }
+        if session and session.waiting:
+            status["waiting"] = session.waiting
+        if self._problem:
+            status["problem"] = self._problem
+        if self._twin:
+            status["twin"] = True
+        self._publish("status", status, True)
+        self._heartbeat = ticks.add(now, HEARTBEAT_MS)
+
+    def _drain(self, now: int) -> "list[Any]":
+        """The actions of this event; a run that has just ended says its result last."""
+        session = self.session
+        if session and session.done and not self._told_done:
+            self._told_done = True
+            report = session.result()
+            report["ms"] = ticks.diff(now, self._began)
+            report["heap"] = self._vitals()[0]
+            session.tell("result", report)
+            self._publish_status(now)
+        actions = list(self._out)
+        # Cleared, not replaced: the session appends to this same list.
+        del self._out[:]
+        return actions
+
+
+def _parse(payload: "bytes | memoryview") -> "dict[str, Any]":
+    value = loads(bytes(payload))
+    if not isinstance(value, dict):
+        raise RecordError("no object")
+    return value
+
+
+def _order(payload: bytes) -> "tuple[int, int]":
+    number, _, step = peek_commit(payload)
+    return number, step

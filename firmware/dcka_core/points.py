@@ -1,0 +1,88 @@
+"""A node's data set: the data file of the protocol's section 6, read into blocks that a fragmented heap can hold."""
+
+from array import array
+from hashlib import sha256
+
+from dcka_core.errors import DataError
+from dcka_core.quantise import MAX_DIMENSIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import BufferedIOBase
+
+MAGIC = b"DCKd"
+HEADER = 20
+TRAILER = 32
+# Numbers in a block: 8 KB, the most that is asked for in one piece (a fragmented heap refuses more).
+BLOCK_NUMBERS = 4096
+
+
+class Points:
+    """Readings on the grid, in blocks of at most 8 KB.
+
+    n, bits, count (points), dataset (8 bytes), extents (n integers), digest (SHA-256 of the file),
+    blocks: list of (array('H') of count·n numbers, count).
+    """
+
+    def __init__(self, n: int, bits: int, count: int, dataset: bytes, extents: "list[int]") -> None:
+        self.n = n
+        self.bits = bits
+        self.count = count
+        self.dataset = dataset
+        self.extents = extents
+        self.digest = b""
+        self.blocks: list[tuple[array[int], int]] = []
+        self.per_block = BLOCK_NUMBERS // n
+
+    def point(self, index: int) -> "list[int]":
+        """The n numbers of the point at `index`."""
+        block, _ = self.blocks[index // self.per_block]
+        start = index % self.per_block * self.n
+        return [block[start + j] for j in range(self.n)]
+
+
+def load(stream: "BufferedIOBase") -> Points:
+    """Read a data file from its first byte to its last.
+
+    Raises DataError where it is cut, damaged, of another version, or holds a reading beyond its bits.
+    """
+    digest = sha256()
+    head = _exactly(stream, HEADER, digest)
+    if head[:4] != MAGIC or head[4] != 1:
+        raise DataError("not a data file of version 1")
+    bits = head[5]
+    n = int.from_bytes(head[6:8], "little")
+    count = int.from_bytes(head[8:12], "little")
+    if not 1 <= n <= MAX_DIMENSIONS or not 1 <= bits <= 15:
+        raise DataError("%d dimensions of %d bits" % (n, bits))
+    raw = _exactly(stream, 2 * n, digest)
+    extents = [int.from_bytes(raw[2 * j : 2 * j + 2], "little") for j in range(n)]
+    points = Points(n, bits, count, bytes(head[12:20]), extents)
+    left = count
+    while left:
+        here = min(left, points.per_block)
+        points.blocks.append((_block(stream, here * n, bits, digest), here))
+        left -= here
+    points.digest = digest.digest()
+    if stream.read(TRAILER + 1) != points.digest:
+        raise DataError("the data file is damaged: its SHA-256 is not the one at its end")
+    return points
+
+
+def _exactly(stream: "BufferedIOBase", size: int, digest: "object") -> bytes:
+    piece = stream.read(size)
+    if len(piece) != size:
+        raise DataError("the data file is cut short")
+    digest.update(piece)  # type: ignore[attr-defined]
+    return piece
+
+
+def _block(stream: "BufferedIOBase", numbers: int, bits: int, digest: "object") -> "array[int]":
+    """`numbers` little-endian u16, read straight into place: every board and desktop here is little-endian."""
+    block = array("H", bytes(2 * numbers))
+    if stream.readinto(block) != 2 * numbers:
+        raise DataError("the data file is cut short")
+    digest.update(block)  # type: ignore[attr-defined]
+    if max(block) >> bits:
+        raise DataError("a reading of %d is beyond %d bits" % (max(block), bits))
+    return block

@@ -1,0 +1,200 @@
+"""A network of nodes in one process: a broker that delivers what it is told to, with a clock that is told to go on.
+
+Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x topics (and `commit`, where
+`everything` is set) are lost, doubled or delayed past others.
+"""
+
+from array import array
+
+from dcka_core.actions import Adopt, Append, Publish, Save, Subscribe, Unsubscribe
+from dcka_core.node import Node
+from dcka_core.points import Points
+from dcka_core.randoms import Stream
+
+
+def make_points(n, bits, dataset, extents, readings):
+    """Points from a flat list of integers."""
+    count = len(readings) // n
+    points = Points(n, bits, count, dataset, extents)
+    for start in range(0, count, points.per_block):
+        here = min(points.per_block, count - start)
+        points.blocks.append((array("H", readings[start * n : (start + here) * n]), here))
+    points.digest = bytes([n, bits, count & 255, count >> 8 & 255]) + bytes(28)
+    return points
+
+
+class Bus:
+    """Broker, clock and flash for a few nodes."""
+
+    def __init__(self, network="t"):
+        self.network = network
+        self.now = 0
+        self.nodes = {}
+        self.flash = {}
+        self.points = {}
+        self.boots = {}
+        self.topics = {}
+        self.retained = {}
+        self.queue = []
+        self.log = None
+        self.watch = None
+        self.stream = None
+        self.loss = self.double = self.delay = 0
+        self.everything = False
+
+    # ---- nodes ----
+
+    def add(self, node, points):
+        """A node with these points on its flash."""
+        self.points[node] = points
+        self.flash[node] = {}
+        self.boot(node)
+
+    def boot(self, node):
+        """(Re)start a node from what is on its flash."""
+        boot = self.boots[node] = self.boots.get(node, 0) + 1
+        flash = self.flash[node]
+        memory = flash.get("run.json")
+        if memory is not None:
+            from json import loads
+
+            memory = loads(memory)
+        machine = Node(
+            self.network,
+            node,
+            boot,
+            node * 1000 + boot,
+            memory,
+            flash.get("commit.bin", b""),
+            4096,
+            "test",
+            _vitals,
+        )
+        self.nodes[node] = machine
+        self.topics[node] = []
+        if self.points[node] is not None:
+            self.perform(node, machine.data_loaded(self.points[node], self.now))
+        for topic in machine.standing_topics():
+            self.subscribe(node, topic)
+        self.perform(node, machine.connected(self.now))
+
+    def kill(self, node):
+        """Power off: what was on its way to it is lost."""
+        del self.nodes[node]
+        self.topics[node] = []
+        self.queue = [item for item in self.queue if item[1] != node]
+
+    def perform(self, node, actions):
+        """Do what a node's core asks for."""
+        for action in actions:
+            if isinstance(action, Publish):
+                payload = action.payload
+                self.publish(
+                    action.topic, payload if isinstance(payload, str) else bytes(payload), action.retain
+                )
+            elif isinstance(action, Subscribe):
+                self.subscribe(node, action.topic)
+            elif isinstance(action, Unsubscribe):
+                if action.topic in self.topics[node]:
+                    self.topics[node].remove(action.topic)
+            elif isinstance(action, Save):
+                self.flash[node][action.name] = (
+                    bytes(action.payload) if action.name != "run.json" else action.payload
+                )
+            elif isinstance(action, Append):
+                before = b"" if action.offset == 0 else self.flash[node][action.name]
+                self.flash[node][action.name] = before + bytes(action.payload)
+            elif isinstance(action, Adopt):
+                self.flash[node]["data.bin"] = self.flash[node].pop(action.name)
+
+    # ---- broker ----
+
+    def subscribe(self, node, topic):
+        if topic not in self.topics[node]:
+            self.topics[node].append(topic)
+        for known in self.retained:
+            if _matches(topic, known):
+                self.queue.append((known, node, self.retained[known]))
+
+    def publish(self, topic, payload, retain=False):
+        if isinstance(payload, str):
+            payload = payload.encode()
+        if retain:
+            self.retained[topic] = payload
+        if self.log is not None:
+            self.log.append((topic, payload))
+        if self.watch:
+            self.watch(topic, payload)
+        for node in self.nodes:
+            if any(_matches(wanted, topic) for wanted in self.topics[node]):
+                for _ in range(self.copies(topic)):
+                    self.queue.insert(self.place(topic), (topic, node, payload))
+
+    def copies(self, topic):
+        if not self.faulty(topic):
+            return 1
+        if self.stream.below(100) < self.loss:
+            return 0
+        return 2 if self.stream.below(100) < self.double else 1
+
+    def place(self, topic):
+        size = len(self.queue)
+        if size and self.faulty(topic) and self.stream.below(100) < self.delay:
+            return self.stream.below(size + 1)
+        return size
+
+    def faulty(self, topic):
+        return self.stream is not None and ("/x/" in topic or (self.everything and "/commit/" in topic))
+
+    # ---- time ----
+
+    def step(self):
+        """Deliver the next message, or let time pass to the next deadline. False where nothing is left to do."""
+        if self.queue:
+            topic, node, payload = self.queue.pop(0)
+            if node in self.nodes:
+                self.perform(node, self.nodes[node].receive(topic, payload, self.now))
+            return True
+        waits = [
+            (self.nodes[node].deadline(), node)
+            for node in self.nodes
+            if self.nodes[node].deadline() is not None
+        ]
+        if not waits:
+            return False
+        self.now = max(self.now, min(waits)[0])
+        for _, node in waits:
+            if node in self.nodes:
+                self.perform(node, self.nodes[node].tick(self.now))
+        return True
+
+    def settle(self):
+        """Deliver all that is on its way, without letting time pass."""
+        while self.queue:
+            self.step()
+
+    def run(self, finished, limit=200000):
+        """Go on until `finished()`; False where it isn't within `limit` events."""
+        for _ in range(limit):
+            if finished():
+                return True
+            if not self.step():
+                return finished()
+        return False
+
+    def all_done(self):
+        return all(node.session is not None and node.session.done for node in self.nodes.values())
+
+    def faults(self, seed, loss=0, double=0, delay=0, everything=False):
+        self.stream = Stream(seed, b"faults")
+        self.loss, self.double, self.delay, self.everything = loss, double, delay, everything
+
+
+def _matches(wanted, topic):
+    if wanted.endswith("/+"):
+        return topic.startswith(wanted[:-1]) and "/" not in topic[len(wanted) - 1 :]
+    return wanted == topic
+
+
+def _vitals():
+    return 0, 0
