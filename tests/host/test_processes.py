@@ -16,10 +16,8 @@ import pytest
 from dcka.processes import Child, ProcessError, ProcessGroup, unwinding_signals
 
 HOST = Path(__file__).parents[2] / "host"
-STUBBORN = (
-    "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
-)
 PATIENT = "import time; print('ready', flush=True); time.sleep(600)"
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + PATIENT
 
 
 def python(code: str) -> list[str]:
@@ -51,7 +49,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_both_streams_are_captured_in_order_with_the_exit_code() -> None:
-    code = "import sys\nfor i in range(3): print('out', i, flush=True); print('err', i, file=sys.stderr)\nsys.exit(7)"
+    code = "import sys\nfor i in '012': print('out', i, flush=True); print('err', i, file=sys.stderr)\nsys.exit(7)"
     child = Child(python(code))
     assert child.wait(10) == 7
     assert child.lines() == ["out 0", "err 0", "out 1", "err 1", "out 2", "err 2"]
@@ -164,7 +162,7 @@ def test_only_unexpected_ends_are_reported() -> None:
         assert group.ended() == []
 
 
-def test_an_interruption_between_fork_and_registration_leaves_nothing(
+def test_an_interruption_right_after_the_fork_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     popen = subprocess.Popen
@@ -204,7 +202,6 @@ def test_an_ignored_hangup_stays_ignored() -> None:
 def parent(body: str) -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
     """A program of its own that starts children by `body`, prints their pids on one line, and waits."""
     program = f"import sys, time\nsys.path.insert(0, {str(HOST)!r})\n" + textwrap.dedent(body)
-    # Children that ignore SIGTERM say when they do; the program waits for that before it prints.
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -247,11 +244,7 @@ def test_children_are_gone_soon_after_their_parent_was_killed() -> None:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [
-        (signal.SIGINT, -signal.SIGINT),
-        (signal.SIGTERM, 128 + signal.SIGTERM),
-        (signal.SIGHUP, 128 + signal.SIGHUP),
-    ],
+    [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)],
 )
 def test_a_signal_to_the_parent_unwinds_and_stops_the_children(
     number: signal.Signals, code: int, tmp_path: Path
