@@ -21,7 +21,6 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -201,6 +200,7 @@ class Child:
             except OSError as error:
                 self._output.abandon()
                 raise ProcessError(f"{self.name}: cannot start {command[0]}: {error.strerror}") from error
+            _LIVE.difference_update([child for child in _LIVE if child.poll() is not None])
             _LIVE.add(self)
             self._output.follow()
 
@@ -249,7 +249,7 @@ class Child:
 
 
 # For a normal exit with a Child that was used without a group: macOS has no death signal.
-_LIVE: "weakref.WeakSet[Child]" = weakref.WeakSet()
+_LIVE: set[Child] = set()
 
 
 @atexit.register

@@ -49,8 +49,8 @@ def is_running(pid: int) -> bool:
 
 
 def test_both_streams_are_captured_in_order_with_the_exit_code() -> None:
-    code = "import sys\nfor i in '012': print('out', i, flush=True); print('err', i, file=sys.stderr)\nsys.exit(7)"
-    child = Child(python(code))
+    loop = "for i in '012': print('out', i, flush=True); print('err', i, file=sys.stderr)"
+    child = Child(python(f"import sys\n{loop}\nsys.exit(7)"))
     assert child.wait(10) == 7
     assert child.lines() == ["out 0", "err 0", "out 1", "err 1", "out 2", "err 2"]
 
