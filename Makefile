@@ -39,7 +39,7 @@ types: setup ## mypy, strict: the host; the firmware with MicroPython's stubs
 	@$(bin)/python tools/mypy_firmware.py
 
 imports: setup ## who may import whom
-	@$(bin)/lint-imports --cache-dir .venv/import_linter_cache
+	@$(bin)/lint-imports --no-logo --cache-dir .venv/import_linter_cache
 
 unit: setup ## the tests that start no broker and no network of nodes
 	@$(bin)/python -m pytest -q -m "not system and not slow" $(PYTEST_ARGS)
