@@ -1,0 +1,94 @@
+"""The reference: K-means and DCKA written from the protocol and the paper alone, with numpy and nothing else.
+
+It checks what the nodes compute, so it shares no code with them. Whatever does not fit raises ValueError with
+a sentence. Points and centres are tables, (M, n) and (K, n); grid coordinates are int64.
+"""
+
+from dcka.reference.checks import StepCheck, check_step, gossip_tolerance
+from dcka.reference.cka import FloatResult, FloatStep, GridResult, GridStep, assign, cka, cka_grid, ssd
+from dcka.reference.dcka_float import FloatDcka, FloatOuterStep, InnerClock, dcka
+from dcka.reference.dcka_gossip import GossipRules, GossipRun, GossipStep, gossip_run, put_hash
+from dcka.reference.dcka_tree import TreeRun, TreeStep, tree_run
+from dcka.reference.graphs import (
+    Link,
+    check_jointly_connected,
+    degrees,
+    experiment1_phases,
+    experiment2_phases,
+    flood_slots,
+    neighbours,
+    parts,
+    union,
+)
+from dcka.reference.grid import Grid, bits_for, fit_grid, round_half_up
+from dcka.reference.mass import fraction_bits
+from dcka.reference.randoms import Stream
+from dcka.reference.starts import (
+    kmeans_plus_plus,
+    local_start,
+    local_start_hash,
+    random_points_start,
+    shared_start,
+    start_hash,
+)
+from dcka.reference.weights import (
+    Rate,
+    equal_shares,
+    is_column_stochastic,
+    is_doubly_stochastic,
+    metropolis,
+    predicted_rate,
+)
+
+__all__ = [
+    "FloatDcka",
+    "FloatOuterStep",
+    "FloatResult",
+    "FloatStep",
+    "GossipRules",
+    "GossipRun",
+    "GossipStep",
+    "Grid",
+    "GridResult",
+    "GridStep",
+    "InnerClock",
+    "Link",
+    "Rate",
+    "StepCheck",
+    "Stream",
+    "TreeRun",
+    "TreeStep",
+    "assign",
+    "bits_for",
+    "check_jointly_connected",
+    "check_step",
+    "cka",
+    "cka_grid",
+    "dcka",
+    "degrees",
+    "equal_shares",
+    "experiment1_phases",
+    "experiment2_phases",
+    "fit_grid",
+    "flood_slots",
+    "fraction_bits",
+    "gossip_run",
+    "gossip_tolerance",
+    "is_column_stochastic",
+    "is_doubly_stochastic",
+    "kmeans_plus_plus",
+    "local_start",
+    "local_start_hash",
+    "metropolis",
+    "neighbours",
+    "parts",
+    "predicted_rate",
+    "put_hash",
+    "random_points_start",
+    "round_half_up",
+    "shared_start",
+    "ssd",
+    "start_hash",
+    "tree_run",
+    "union",
+]

@@ -1,0 +1,119 @@
+"""DCKA on the grid, consensus `tree`: what every node must end with, bit for bit (protocol, section 5)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcka.reference.arrays import BoolArray, IntArray
+from dcka.reference.lloyd import updated_grid
+from dcka.reference.members import Members, contribution, prepare
+
+
+@dataclass(frozen=True, eq=False)
+class TreeStep:
+    """One commit.
+
+    `before`: (K, n), the centres that were used; None in step 0 of `local`, where each node has its own.
+    `centres`: (K, n), those committed. `counts`: (K,) and `ssd`: sums over the contributors, for `before`.
+    `empty`: (K,), True where a cluster had no points. `contributors`: ids.
+    """
+
+    before: IntArray | None
+    centres: IntArray
+    counts: IntArray
+    ssd: int
+    empty: BoolArray
+    contributors: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRun:
+    """A run, and what its last commit carries: `centres` (K, n), and `counts` (K,) and `ssd` of its step.
+
+    Where the run converged these belong to `centres` too. `starts`: each node's centres of step 0, None where
+    it drew nothing. `final`: converged, or at the last step allowed; False only in a replay that stops early.
+    `missing`: ids that were out of any step.
+    """
+
+    starts: tuple[IntArray | None, ...]
+    steps: tuple[TreeStep, ...]
+    centres: IntArray
+    counts: IntArray
+    ssd: int
+    converged: bool
+    final: bool
+    missing: frozenset[int]
+
+
+def tree_run(
+    node_points: Sequence[Any],
+    node_ids: Sequence[int],
+    k: int,
+    init: str,
+    seed: int,
+    extents: Any,
+    max_steps: int,
+    given: Any | None = None,
+    contributors: Sequence[Collection[int]] | None = None,
+) -> TreeRun:
+    """Run `tree`: node_points[i] (m_i, n), grid coordinates of node node_ids[i]; extents (n,).
+
+    `init`: "local", "shared" or "given" (then with `given`, (K, n)). In step 0 of `local` each node assigns
+    with its own draw, a node with fewer than K points adds zeros, and a cluster that is empty everywhere
+    takes its shared centre; as no centres are common before it, step 0 of `local` never counts as converged.
+    `contributors` replays a partial run: the ids whose sums are in each step. The replay ends where the list
+    does, or earlier where the run is final. Raises ValueError for input that does not fit.
+    """
+    members = prepare(node_points, node_ids, k, init, seed, extents, given)
+    plan = _plan(members.ids, max_steps, contributors)
+    common = None if init == "local" else members.starts[0]
+    steps: list[TreeStep] = []
+    converged = False
+    for present in plan:
+        step = _step(members, common, present)
+        steps.append(step)
+        converged = common is not None and np.array_equal(step.centres, common)
+        common = step.centres
+        if converged:
+            break
+    last = steps[-1]
+    missing = frozenset(members.ids) - frozenset.intersection(*(step.contributors for step in steps))
+    final = converged or len(steps) == max_steps
+    return TreeRun(
+        members.starts, tuple(steps), last.centres, last.counts, last.ssd, converged, final, missing
+    )
+
+
+def _plan(
+    ids: tuple[int, ...], max_steps: int, contributors: Sequence[Collection[int]] | None
+) -> list[frozenset[int]]:
+    """Who is in, step by step."""
+    if max_steps < 1:
+        raise ValueError(f"max_steps is {max_steps}; at least one step is needed.")
+    if contributors is None:
+        return [frozenset(ids)] * max_steps
+    plan = [frozenset(present) for present in contributors][:max_steps]
+    if not plan or not all(plan):
+        raise ValueError("A replay needs at least one step, and at least one contributor in each.")
+    strangers = frozenset.union(*plan) - frozenset(ids)
+    if strangers:
+        raise ValueError(f"The contributors {sorted(strangers)} are not nodes of this run.")
+    return plan
+
+
+def _step(members: Members, common: IntArray | None, present: frozenset[int]) -> TreeStep:
+    """One step with the sums of those present; integers, so their order is irrelevant."""
+    total = np.zeros((members.k, members.n + 1), dtype=np.int64)
+    ssd = 0
+    for i, node in enumerate(members.ids):
+        if node in present:
+            sums, part = contribution(
+                members.points[i], members.starts[i] if common is None else common, members.k
+            )
+            total += sums
+            ssd += part
+    basis = members.basis if common is None else common
+    counts = total[:, 0]
+    return TreeStep(common, updated_grid(basis, total[:, 1:], counts), counts, ssd, counts == 0, present)
