@@ -1,0 +1,178 @@
+"""Is there a broker, and does it let us in? One real CONNECT, and one sentence for each way to fail."""
+
+import socket
+import threading
+import time
+import uuid
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.reasoncodes import ReasonCode
+
+from dcka.broker.url import PASSWORD_VARIABLE, BrokerUrl
+from dcka.errors import DckaError
+
+# Ten seconds leave room for a slow name server or a lost SYN (repeated after 1 s and 3 s), and keep a command
+# that only wants to know within 15 s.
+TIMEOUT_S = 10.0
+
+# How often a broker that is just starting is asked again.
+RETRY_S = 0.1
+
+
+class BrokerUnavailable(DckaError):
+    """No use can be made of the broker; the subclasses say why."""
+
+
+class NameUnknown(BrokerUnavailable):
+    """The host's name has no address."""
+
+
+class NotListening(BrokerUnavailable):
+    """Nobody takes the TCP connection."""
+
+
+class NoAnswer(BrokerUnavailable):
+    """The TCP connection is taken, but no MQTT comes back."""
+
+
+class NotAllowed(BrokerUnavailable):
+    """The broker answered, and refuses us."""
+
+
+def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
+    """Connect as a client would, and disconnect again; the seconds from the TCP connection to the answer.
+
+    Takes `timeout` seconds at most, name look-up included.
+    Raises `NameUnknown`, `NotListening`, `NoAnswer` or `NotAllowed`.
+    """
+    deadline = time.monotonic() + timeout
+    answers: list[int] = []
+    client = _client(url, answers)
+    _open(client, url, deadline)
+    begun = time.monotonic()
+    try:
+        status = MQTTErrorCode.MQTT_ERR_SUCCESS
+        while not answers and status == MQTTErrorCode.MQTT_ERR_SUCCESS:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise NoAnswer(
+                    f"{url}: takes the connection, but has given no MQTT answer within {timeout:g} s:"
+                    " is another service on that port?"
+                )
+            status = client.loop(left)
+    finally:
+        client.disconnect()
+    if not answers:
+        raise NoAnswer(
+            f"{url}: ended the connection without an MQTT answer: is that port a broker's,"
+            " and not one that wants encryption?"
+        )
+    if answers[0] != 0:
+        raise _refusal(url, answers[0])
+    return time.monotonic() - begun
+
+
+def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> float:
+    """`probe`, repeated for at most `limit` seconds while nobody answers: a broker may be just starting.
+
+    Raises the last failure, with how long was waited; `NameUnknown` and `NotAllowed` at once.
+    """
+    deadline = time.monotonic() + limit
+    while True:
+        try:
+            return probe(url, max(0.05, deadline - time.monotonic()))
+        except (NotListening, NoAnswer) as error:
+            if time.monotonic() + RETRY_S >= deadline:
+                raise type(error)(f"{error} (tried for {limit:g} s)") from error
+            time.sleep(RETRY_S)
+
+
+def _client(url: BrokerUrl, answers: list[int]) -> mqtt.Client:
+    """A client that puts the CONNACK's return code of MQTT 3.1.1 (0: accepted) into `answers`."""
+    client = mqtt.Client(
+        CallbackAPIVersion.VERSION2,
+        client_id=f"dcka-probe-{uuid.uuid4().hex[:8]}",  # one of its own, or it would end another's session
+        reconnect_on_failure=False,
+    )
+
+    def on_connect(_client: mqtt.Client, _data: Any, _flags: Any, reason: ReasonCode, _more: Any) -> None:
+        answers.append(_RETURN_CODES.get(reason.value, reason.value))
+
+    client.on_connect = on_connect
+    if url.username:
+        client.username_pw_set(url.username, url.password)
+    return client
+
+
+# paho gives the reason codes of MQTT 5: the return codes 1 … 5 of 3.1.1 in these places.
+_RETURN_CODES = {132: 1, 133: 2, 136: 3, 134: 4, 135: 5}
+
+
+def _refusal(url: BrokerUrl, code: int) -> BrokerUnavailable:
+    if code == 3:
+        return NoAnswer(f"{url}: the broker says that it is not available now: try again")
+    if code not in (4, 5):
+        return NotAllowed(f"{url}: the broker refuses the connection (return code {code})")
+    if not url.username:
+        return NotAllowed(
+            f"{url}: the broker wants a user name: write mqtt://USER@HOST:PORT, and set {PASSWORD_VARIABLE}"
+        )
+    if url.password is None:
+        return NotAllowed(f"{url}: the broker wants a password for {url.username}: set {PASSWORD_VARIABLE}")
+    if code == 4:
+        return NotAllowed(f"{url}: wrong password for {url.username}: look at {PASSWORD_VARIABLE}")
+    # mosquitto says "not authorised" for a wrong password too.
+    return NotAllowed(
+        f"{url}: the broker does not let {url.username} in: a wrong password ({PASSWORD_VARIABLE}),"
+        " or no right to connect"
+    )
+
+
+def _open(client: mqtt.Client, url: BrokerUrl, deadline: float) -> None:
+    """Connect to the first of the host's addresses that takes the connection, and send CONNECT."""
+    addresses = _addresses(url, deadline)
+    begun = time.monotonic()
+    for position, address in enumerate(addresses):
+        left = max(0.01, deadline - time.monotonic())
+        client.connect_timeout = left / (len(addresses) - position)
+        try:
+            client.connect(address, url.port)
+            return
+        except OSError as error:
+            failure = error
+    if isinstance(failure, TimeoutError):
+        raise NotListening(
+            f"{url}: no connection within {time.monotonic() - begun:.1f} s: is that machine on, and does a"
+            f" firewall let port {url.port} through?"
+        ) from failure
+    if isinstance(failure, ConnectionRefusedError):
+        raise NotListening(f"{url}: nothing listens there: is the broker running?") from failure
+    raise NotListening(f"{url}: cannot be reached: {failure.strerror or failure}") from failure
+
+
+def _addresses(url: BrokerUrl, deadline: float) -> list[str]:
+    """The host's addresses. A look-up has no time limit of its own: it runs in a thread that may be left."""
+    found: list[str] = []
+    failures: list[OSError | UnicodeError] = []
+
+    def look_up() -> None:
+        try:
+            infos = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
+            failures.append(error)
+        else:
+            found.extend(dict.fromkeys(str(info[4][0]) for info in infos))
+
+    thread = threading.Thread(target=look_up, name="name look-up", daemon=True)
+    thread.start()
+    thread.join(max(0.01, deadline - time.monotonic()))
+    if found:
+        return found
+    reason = "no name server answers"
+    if failures:
+        reason = str(getattr(failures[0], "strerror", None) or failures[0])
+    raise NameUnknown(
+        f"{url}: the name {url.host} is not found ({reason}): check it and the network, or give the address"
+    )

@@ -1,0 +1,89 @@
+"""`mqtt://[user@]host[:port]`, the one way to name a broker; and the password, which no URL holds."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+from dcka.errors import UsageError
+
+DEFAULT_PORT = 1883
+PASSWORD_VARIABLE = "DCKA_BROKER_PASSWORD"
+
+_EXAMPLE = "write mqtt://HOST:PORT, for example mqtt://127.0.0.1:1883"
+
+
+class BrokerUrlError(UsageError):
+    """A text that does not name a broker."""
+
+
+@dataclass(frozen=True)
+class BrokerUrl:
+    """Where a broker listens, and as whom to speak to it. `host` is without the brackets of an IPv6 address.
+
+    `str` gives the URL; the password is neither in it nor in the `repr`.
+    """
+
+    host: str
+    port: int = DEFAULT_PORT
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        user = f"{quote(self.username, safe='')}@" if self.username else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"mqtt://{user}{host}:{self.port}"
+
+
+def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> BrokerUrl:
+    """Read a broker's URL; where it names a user, the password comes from DCKA_BROKER_PASSWORD in `environ`.
+
+    Raises `BrokerUrlError` for any other scheme, a password in the URL, a path, a port outside 1 … 65535 and
+    an IPv6 address without brackets.
+    """
+    stripped = text.strip()
+    if re.search(r"//[^/?#]*:[^/?#]*@", stripped):  # before anything else, so that no message repeats it
+        raise BrokerUrlError(
+            "a password in a broker's URL would stay in the shell's history: leave it out of the URL"
+            f" and set {PASSWORD_VARIABLE}"
+        )
+    try:
+        parts = urlsplit(stripped)
+        host = parts.hostname
+    except ValueError as error:
+        raise BrokerUrlError(f"{text!r} is not a broker's URL ({error}): {_EXAMPLE}") from error
+    _check_scheme(stripped, parts.scheme)
+    if not host:
+        raise BrokerUrlError(f"{text!r} names no host: {_EXAMPLE}")
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise BrokerUrlError(f"{text!r} has something after the port: {_EXAMPLE}")
+    address = parts.netloc.rpartition("@")[2]
+    if address.count(":") > 1 and not address.startswith("["):
+        raise BrokerUrlError(f"{text!r}: an IPv6 address stands in brackets, as in mqtt://[::1]:1883")
+    if not re.fullmatch(r"[0-9A-Za-z._~%:-]+", host):
+        raise BrokerUrlError(f"{text!r}: {host!r} is not a host's name: {_EXAMPLE}")
+    username = unquote(parts.username) if parts.username else None
+    password = environ.get(PASSWORD_VARIABLE) if username else None
+    return BrokerUrl(host, _port(text, address), username, password)
+
+
+def _check_scheme(text: str, scheme: str) -> None:
+    if scheme == "mqtts":
+        raise BrokerUrlError(
+            f"{text!r}: encrypted connections (mqtts) come with provisioning, in a later version: use mqtt://"
+        )
+    if "://" not in text:
+        raise BrokerUrlError(f"{text!r} has no scheme: write mqtt://{text or 'HOST'}")
+    if scheme != "mqtt":
+        raise BrokerUrlError(f"{text!r}: the scheme is mqtt, not {scheme!r}: {_EXAMPLE}")
+
+
+def _port(text: str, address: str) -> int:
+    after = address.rpartition("]")[2] if address.startswith("[") else address
+    digits = after.partition(":")[2]
+    if ":" not in after:
+        return DEFAULT_PORT
+    if not re.fullmatch(r"[0-9]{1,5}", digits) or not 1 <= int(digits) <= 65535:
+        raise BrokerUrlError(f"{text!r}: a port is a number from 1 to 65535, not {digits!r}")
+    return int(digits)
