@@ -1,5 +1,6 @@
 """Is there a broker, and does it let us in? One real CONNECT, and one sentence for each way to fail."""
 
+import select
 import socket
 import threading
 import time
@@ -61,7 +62,9 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
                     f"{url}: takes the connection, but has given no MQTT answer within {timeout:g} s:"
                     " is another service on that port?"
                 )
-            status = client.loop(left)
+            # Not `client.loop`: its pair of wake-up sockets is closed by the garbage collector alone.
+            select.select([client.socket()], [], [], left)
+            status = client.loop_read()
     finally:
         client.disconnect()
     if not answers:

@@ -43,7 +43,8 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
     an IPv6 address without brackets.
     """
     stripped = text.strip()
-    if re.search(r"//[^/?#]*:[^/?#]*@", stripped):  # before anything else, so that no message repeats it
+    # Before anything else, so that no message repeats it, however broken the rest is.
+    if re.search(":.*@", stripped.rpartition("://")[2], re.DOTALL):
         raise BrokerUrlError(
             "a password in a broker's URL would stay in the shell's history: leave it out of the URL"
             f" and set {PASSWORD_VARIABLE}"
@@ -54,13 +55,13 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
     except ValueError as error:
         raise BrokerUrlError(f"{text!r} is not a broker's URL ({error}): {_EXAMPLE}") from error
     _check_scheme(stripped, parts.scheme)
-    if not host:
-        raise BrokerUrlError(f"{text!r} names no host: {_EXAMPLE}")
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise BrokerUrlError(f"{text!r} has something after the port: {_EXAMPLE}")
     address = parts.netloc.rpartition("@")[2]
     if address.count(":") > 1 and not address.startswith("["):
         raise BrokerUrlError(f"{text!r}: an IPv6 address stands in brackets, as in mqtt://[::1]:1883")
+    if not host:
+        raise BrokerUrlError(f"{text!r} names no host: {_EXAMPLE}")
     if not re.fullmatch(r"[0-9A-Za-z._~%:-]+", host):
         raise BrokerUrlError(f"{text!r}: {host!r} is not a host's name: {_EXAMPLE}")
     username = unquote(parts.username) if parts.username else None

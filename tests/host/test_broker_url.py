@@ -1,0 +1,113 @@
+"""What names a broker, what does not, and that a password is never repeated."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcka.broker import BrokerUrl, BrokerUrlError, parse_broker_url
+from dcka.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port", "username"),
+    [
+        ("mqtt://127.0.0.1:1884", "127.0.0.1", 1884, None),
+        ("mqtt://broker.local", "broker.local", 1883, None),
+        ("mqtt://host:1", "host", 1, None),
+        ("mqtt://host:65535/", "host", 65535, None),
+        ("  mqtt://host  ", "host", 1883, None),
+        ("MQTT://HOST", "host", 1883, None),
+        ("mqtt://anna@host", "host", 1883, "anna"),
+        ("mqtt://a%40b%3Ac@host:9", "host", 9, "a@b:c"),
+        ("mqtt://[::1]", "::1", 1883, None),
+        ("mqtt://anna@[fe80::1]:1884", "fe80::1", 1884, "anna"),
+    ],
+)
+def test_what_names_a_broker(text: str, host: str, port: int, username: str | None) -> None:
+    assert parse_broker_url(text, {}) == BrokerUrl(host, port, username)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("localhost:1883", "no scheme: write mqtt://localhost:1883"),
+        ("localhost", "no scheme: write mqtt://localhost"),
+        ("192.168.1.5:1883", "no scheme: write mqtt://192.168.1.5:1883"),
+        ("::1", "no scheme"),
+        ("", "no scheme: write mqtt://HOST"),
+        ("mqtts://host", "encrypted connections (mqtts) come with provisioning, in a later version"),
+        ("http://host", "the scheme is mqtt, not 'http'"),
+        ("tcp://host:1883", "the scheme is mqtt, not 'tcp'"),
+        ("mqtt://", "names no host"),
+        ("mqtt://:1883", "names no host"),
+        ("mqtt://anna@", "names no host"),
+        ("mqtt://host:0", "from 1 to 65535, not '0'"),
+        ("mqtt://host:65536", "from 1 to 65535, not '65536'"),
+        ("mqtt://host:-1", "from 1 to 65535, not '-1'"),
+        ("mqtt://host:", "from 1 to 65535, not ''"),
+        ("mqtt://host:１８８３", "from 1 to 65535"),
+        ("mqtt://host:1883x", "from 1 to 65535, not '1883x'"),
+        ("mqtt://[::1]:x", "from 1 to 65535, not 'x'"),
+        ("mqtt://::1", "in brackets, as in mqtt://[::1]:1883"),
+        ("mqtt://fe80::1:1883", "in brackets"),
+        ("mqtt://[::1", "is not a broker's URL"),
+        ("mqtt://host/topic", "something after the port"),
+        ("mqtt://host?x=1", "something after the port"),
+        ("mqtt://ho st", "is not a host's name"),
+    ],
+)
+def test_what_does_not_is_told_how_to_write_it(text: str, says: str) -> None:
+    with pytest.raises(BrokerUrlError) as caught:
+        parse_broker_url(text, {})
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, UsageError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mqtt://anna:s3cret@host",
+        "mqtt://anna:s3cret@host:x",
+        "mqtts://:s3cret@host",
+        "mqtt://a:s3cret@[::1]:1883",
+        "mqtt://anna:s3cret/with#all?sorts@host",
+        "anna:s3cret@host",
+    ],
+)
+def test_a_password_in_the_url_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(BrokerUrlError, match="DCKA_BROKER_PASSWORD") as caught:
+        parse_broker_url(text, {})
+    assert "s3cret" not in str(caught.value)
+
+
+def test_the_password_comes_from_the_environment_and_is_never_shown() -> None:
+    environ = {"DCKA_BROKER_PASSWORD": "s3cret"}
+    url = parse_broker_url("mqtt://anna@host", environ)
+    assert url.password == "s3cret"
+    assert "s3cret" not in f"{url} {url!r}"
+    assert parse_broker_url("mqtt://host", environ).password is None  # MQTT has none without a user
+
+
+@settings(deadline=None)
+@given(
+    host=st.sampled_from(["h", "broker-1.example", "10.0.0.1", "::1", "fe80::1:2"]),
+    port=st.integers(1, 65535),
+    username=st.none() | st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+)
+def test_writing_then_reading_is_the_identity(host: str, port: int, username: str | None) -> None:
+    url = BrokerUrl(host, port, username)
+    assert parse_broker_url(str(url), {}) == url
+
+
+@settings(deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
+    for candidate in (text, "mqtt://" + text):
+        try:
+            url = parse_broker_url(candidate, {})
+        except BrokerUrlError as error:
+            assert "\n" not in str(error)
+        else:
+            assert url.host
+            assert 1 <= url.port <= 65535
