@@ -38,8 +38,8 @@ class _PortTaken(Exception):
 class Broker(ABC):
     """A broker on loopback that is ours: `start`, use `url`, `stop`; or as a context manager.
 
-    Without `port` a free one is taken. With `folder` the retained messages are kept in it; otherwise all is in
-    a temporary folder, removed at the end. From the main thread only (see `dcka.processes`).
+    Without `port` a free one is taken. With `folder` the retained messages are kept there; without, everything
+    is in a temporary one, removed at the end. From the main thread only (see `dcka.processes`).
     """
 
     engine: ClassVar[str]

@@ -55,7 +55,7 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
     begun = time.monotonic()
     try:
         status = MQTTErrorCode.MQTT_ERR_SUCCESS
-        while not answers and status == MQTTErrorCode.MQTT_ERR_SUCCESS:
+        while not answers and status == MQTTErrorCode.MQTT_ERR_SUCCESS and (peer := client.socket()):
             left = deadline - time.monotonic()
             if left <= 0:
                 raise NoAnswer(
@@ -63,7 +63,7 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
                     " is another service on that port?"
                 )
             # Not `client.loop`: its pair of wake-up sockets is closed by the garbage collector alone.
-            select.select([client.socket()], [], [], left)
+            select.select([peer], [], [], left)
             status = client.loop_read()
     finally:
         client.disconnect()

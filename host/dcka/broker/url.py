@@ -49,6 +49,8 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
             "a password in a broker's URL would stay in the shell's history: leave it out of the URL"
             f" and set {PASSWORD_VARIABLE}"
         )
+    if not stripped.isprintable():
+        raise BrokerUrlError(f"{text!r} has a control character in it: {_EXAMPLE}")
     try:
         parts = urlsplit(stripped)
         host = parts.hostname
