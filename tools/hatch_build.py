@@ -4,11 +4,17 @@ They go to `dcka/_firmware` and `dcka/_mqtt_broker`. An editable install gets no
 stale unseen: there, `firmware/` and `mqtt_broker/` are read in the checkout.
 """
 
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKAGE_DATA = {"firmware": "dcka/_firmware", "mqtt_broker": "dcka/_mqtt_broker"}
+# (folder, place in the wheel, what is taken). By pattern: a node.json with secrets, or a broker's
+# password file, may well lie in a developer's checkout.
+PACKAGE_DATA = (
+    ("firmware", "dcka/_firmware", ("*.py", "node.example.json")),
+    ("mqtt_broker", "dcka/_mqtt_broker", ("*.conf", "*.md")),
+)
 
 
 class PackageDataHook(BuildHookInterface[Any]):
@@ -16,5 +22,10 @@ class PackageDataHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before the build; `version` is "standard" or "editable"."""
-        if version == "standard":
-            build_data["force_include"].update(PACKAGE_DATA)
+        if version != "standard":
+            return
+        for folder, place, patterns in PACKAGE_DATA:
+            source = Path(self.root, folder)
+            for pattern in patterns:
+                for file in sorted(source.rglob(pattern)):
+                    build_data["force_include"][str(file)] = f"{place}/{file.relative_to(source).as_posix()}"

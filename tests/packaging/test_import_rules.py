@@ -59,6 +59,9 @@ def test_the_contracts_hold(lint_imports):
 @pytest.mark.parametrize(("file", "line", "contract"), PLANTED)
 def test_a_planted_import_breaks_its_contract(lint_imports, tmp_path, file, line, contract):
     planted = tmp_path / file
+    if not planted.parent.exists():
+        planted.parent.mkdir()
+        (planted.parent / "__init__.py").touch()
     before = planted.read_text("utf-8") if planted.exists() else ""
     planted.write_text(f"{before}\n{line}\n", "utf-8")
     done = lint_imports()

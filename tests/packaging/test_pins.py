@@ -95,3 +95,13 @@ def test_what_is_installed_is_what_is_pinned():
         if installed != pinned:
             different.append(f"{name}: installed {installed}, pinned {pinned}")
     assert not different
+
+
+def test_the_table_of_dependencies_has_every_declared_one_in_its_pinned_version():
+    rows = re.findall(
+        r"(?m)^\| `([a-z0-9-]+)` \| (\S+) \| (.+?) \|", (ROOT / "docs/dependencies.md").read_text("utf-8")
+    )
+    pinned = constraints()
+    table = {name: version for name, version, licence in rows}
+    assert set(table) >= {canonicalize_name(Requirement(text).name) for text in DECLARED}
+    assert table == {name: pinned[name] for name in table}

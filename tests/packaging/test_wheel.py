@@ -1,5 +1,6 @@
 """The wheel holds the host, the core, and all that a board gets; so does one built from the sdist."""
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,8 +25,10 @@ def sources(folder):
     """Relative path → content of a folder's files, without what interpreters and tools leave there."""
     found = {}
     for path in sorted((ROOT / folder).rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".mpy"):
-            found[path.relative_to(ROOT / folder).as_posix()] = path.read_bytes()
+        relative = path.relative_to(ROOT / folder)
+        left_by_tools = any(part == "__pycache__" or part.startswith(".") for part in relative.parts)
+        if path.is_file() and not left_by_tools and path.suffix not in (".pyc", ".mpy"):
+            found[relative.as_posix()] = path.read_bytes()
     return found
 
 
@@ -68,6 +71,24 @@ def test_nothing_else_is_in_the_wheel(wheel):
     tops = {name.split("/")[0] for name in names_in(wheel)}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"dcka", "dcka_core"}
     assert not [name for name in names_in(wheel) if "__pycache__" in name or name.endswith((".pyc", ".mpy"))]
+
+
+def test_secrets_and_compiled_files_of_a_checkout_stay_out(tmp_path):
+    for name in ("pyproject.toml", "LICENSE", "README.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    for folder in ("host", "firmware", "mqtt_broker", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    planted = (
+        "firmware/node.json",
+        "firmware/dcka_core/codec.mpy",
+        "mqtt_broker/passwords",
+        "mqtt_broker/ca.key",
+    )
+    for name in planted:
+        (tmp_path / name).write_text("secret", "utf-8")
+    names = names_in(build("wheel", tmp_path, tmp_path / "dist"))
+    assert "dcka/_firmware/node.example.json" in names
+    assert not [name for name in names if Path(name).name in {Path(path).name for path in planted}]
 
 
 def test_the_wheel_says_its_licence_and_brings_the_command(wheel):
