@@ -1,0 +1,55 @@
+"""The commented network.toml that `dcka init` writes."""
+
+import json
+from collections.abc import Mapping
+
+from dcka.config.sections import SECTIONS, KeyInfo, keys_of
+
+_HEAD = """\
+# A network of nodes that cluster their readings together.
+# A key that is left out has its default; the file docs/network-toml.md lists them, and what values may be.
+"""
+_TITLES = {
+    "network": "Who belongs to the network, and where they meet.",
+    "run": "One clustering.",
+    "topology": "Who hears whom, phase by phase.",
+    "data": "How a table of readings becomes the nodes' data.",
+    "emulation": "Nodes on this computer.",
+}
+
+
+def template(values: Mapping[str, Mapping[str, object]] | None = None) -> str:
+    """The text of a network file with `values` (section → key → value as TOML has it) in place of defaults.
+
+    Without values it reads as the defaults. The values are not checked here: parse the text.
+    """
+    values = values or {}
+    return _HEAD + "".join(_section(section, values.get(section, {})) for section in SECTIONS)
+
+
+def toml_value(value: object) -> str:
+    """A string, a number, a truth value or a list of such, as TOML writes it. Raises TypeError for others."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # A JSON string is a TOML string, but for DEL, and for what lies beyond 16 bits where it is escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    raise TypeError(f"no TOML for {value!r}")
+
+
+def _section(section: str, values: Mapping[str, object]) -> str:
+    lines = ["", f"[{section}]  # {_TITLES[section]}"]
+    for name, info in keys_of(section).items():
+        lines.extend(f"# {line}" for line in info.comment.splitlines())
+        lines.append(_assignment(name, info, values.get(name)))
+    return "\n".join(lines) + "\n"
+
+
+def _assignment(name: str, info: KeyInfo, value: object) -> str:
+    if value is None and info.raw is None:
+        return f"# {name} = {toml_value(info.example)}"
+    return f"{name} = {toml_value(info.raw if value is None else value)}"
