@@ -74,7 +74,7 @@ def test_nothing_else_is_in_the_wheel(wheel):
 
 
 def test_secrets_and_compiled_files_of_a_checkout_stay_out(tmp_path):
-    for name in ("pyproject.toml", "LICENSE", "README.md"):
+    for name in ("pyproject.toml", "LICENSE", "README.md", ".gitignore"):
         shutil.copy(ROOT / name, tmp_path)
     for folder in ("host", "firmware", "mqtt_broker", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
