@@ -21,6 +21,7 @@ from dcka.processes import Child, ProcessGroup
 HOST = "127.0.0.1"
 START_S = 10.0  # a server is up in tens of milliseconds; this is for a machine under heavy load
 POLL_S = 0.002
+ANSWER_S = 0.25  # then look whether the server still lives, and ask again: somebody else may hold the port
 ATTEMPTS = 5  # a free port may be taken by another between our choice and the server's
 
 # If a server that could not have its port were still alive after this, it would have said so long before.
@@ -38,8 +39,8 @@ class _PortTaken(Exception):
 class Broker(ABC):
     """A broker on loopback that is ours: `start`, use `url`, `stop`; or as a context manager.
 
-    Without `port` a free one is taken. With `folder` the retained messages are kept there; without, everything
-    is in a temporary one, removed at the end. From the main thread only (see `dcka.processes`).
+    Without `port` a free one is taken. With `folder` the retained messages are kept there; without, all of it
+    is in a temporary folder, removed at the end. From the main thread only (see `dcka.processes`).
     """
 
     engine: ClassVar[str]
@@ -140,9 +141,7 @@ class Broker(ABC):
         try:
             self._launch(self._program(), port, self._store)
         except _PortTaken:
-            raise BrokerError(
-                f"{_in_use(port)}, so the {self.engine} broker cannot come back to it"
-            ) from None
+            raise BrokerError(f"{_in_use(port)}: the {self.engine} broker cannot come back to it") from None
 
     def _forget_child(self) -> None:
         for child in self._group.children:
@@ -224,7 +223,7 @@ class Broker(ABC):
 
 def _answers(url: BrokerUrl) -> bool:
     try:
-        probe(url, timeout=1.0)
+        probe(url, ANSWER_S)
     except (NotListening, NoAnswer):
         return False
     return True
@@ -260,9 +259,7 @@ def _check_free(port: int) -> None:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise BrokerError(f"{_in_use(port)}: {_OTHER_PORT}") from error
-            raise BrokerError(
-                f"port {port} on {HOST} cannot be used: {error.strerror}: choose another"
-            ) from error
+            raise BrokerError(f"port {port} on {HOST}: {error.strerror}: choose another port") from error
 
 
 def _lock(file: IO[str], folder: Path) -> None:
@@ -270,9 +267,7 @@ def _lock(file: IO[str], folder: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise BrokerError(
-            f"another broker uses the folder {folder}: stop it, or give another folder"
-        ) from error
+        raise BrokerError(f"another broker uses {folder}: stop it, or give another folder") from error
 
 
 def _templates() -> Path:
