@@ -29,11 +29,8 @@ def grid_table(values: Any, what: str, bits: int) -> IntArray:
     return np.array(table, dtype=np.int64)
 
 
-def float_table(values: Any, what: str) -> FloatArray:
-    """`values` as a fresh float64 table (rows, n).
-
-    Raises ValueError where it is no table, a value is not finite, or squared distances within it overflow.
-    """
+def finite_table(values: Any, what: str) -> FloatArray:
+    """`values` as a fresh float64 table (rows, n). Raises ValueError if it is none, or a value is not finite."""
     table = np.array(values, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"{what} must be a table of rows and dimensions, not of shape {table.shape}.")
@@ -42,6 +39,12 @@ def float_table(values: Any, what: str) -> FloatArray:
         raise ValueError(
             f"{what} has {table[row, column]} in row {row + 1}, column {column + 1}; leave such rows out."
         )
+    return table
+
+
+def float_table(values: Any, what: str) -> FloatArray:
+    """As `finite_table`; raises ValueError also where a sum of squared distances in it could overflow."""
+    table = finite_table(values, what)
     if table.size:
         with np.errstate(over="ignore"):
             widest = float(np.square(table.max(axis=0) - table.min(axis=0)).sum()) * len(table)

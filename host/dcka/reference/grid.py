@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcka.reference.arrays import FloatArray, IntArray, float_table
+from dcka.reference.arrays import FloatArray, IntArray, finite_table, float_table
 
 MOST_BITS = 15
 MOST_DIMENSIONS = 512
@@ -54,7 +54,7 @@ class Grid:
         q = ⌊(v − offset_j) / step + ½⌋, clipped to 0 … 2^bits − 1. Raises ValueError for a value
         that is not finite, or another number of dimensions.
         """
-        table = float_table(values, "the readings")
+        table = finite_table(values, "the readings")
         if table.shape[1] != len(self.offset):
             raise ValueError(
                 f"The readings have {table.shape[1]} dimensions and the grid {len(self.offset)}."
