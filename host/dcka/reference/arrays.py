@@ -30,7 +30,7 @@ def grid_table(values: Any, what: str, bits: int) -> IntArray:
 
 
 def finite_table(values: Any, what: str) -> FloatArray:
-    """`values` as a fresh float64 table (rows, n). Raises ValueError if it is none, or a value is not finite."""
+    """`values` as a fresh float64 table (rows, n). Raises ValueError if it is none, or a value not finite."""
     table = np.array(values, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"{what} must be a table of rows and dimensions, not of shape {table.shape}.")
