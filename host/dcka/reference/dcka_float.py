@@ -108,12 +108,7 @@ def dcka(
     while len(steps) < max_steps and not converged:
         inputs, parts = _contributions(points, centres, known)
         states, agreed = mix(inputs, clock)
-        basis = rescue if not steps else centres
-        after = np.stack([updated_float(basis[i], x[:, 1:], x[:, 0]) for i, x in enumerate(states[-1])])
-        if np.isnan(after).any():
-            raise ValueError(
-                "A cluster without mass in step 0 has no centre at a node without a start; give a fallback."
-            )
+        after = _centres(states[-1], rescue if not steps else centres)
         slots = np.stack(states) if keep_slots else None
         steps.append(FloatOuterStep(inputs, slots, len(states) - 1, agreed, parts, after))
         converged = bool(known.all()) and np.array_equal(after, centres)
@@ -144,6 +139,14 @@ def _starting_centres(
     return np.stack([blank if table is None else table for table in tables]), np.array(
         [t is not None for t in tables]
     )
+
+
+def _centres(x: FloatArray, basis: FloatArray) -> FloatArray:
+    """Centres (N, K, n) from x (N, K, n + 1): u/m, or those of `basis` where a cluster has no mass."""
+    after = np.stack([updated_float(basis[i], own[:, 1:], own[:, 0]) for i, own in enumerate(x)])
+    if np.isnan(after).any():
+        raise ValueError("A node without a start has a cluster without mass in step 0; give a fallback.")
+    return after
 
 
 def _contributions(
