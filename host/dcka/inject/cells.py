@@ -9,6 +9,7 @@ from dcka.inject.errors import DataError, shown
 ONE_COLUMN = ""  # the delimiter of a file whose lines are one cell each
 BLANKS = " "  # the delimiter of a file whose cells stand apart by runs of blanks
 
+_NOTHING = " \t,;|"  # marks of another delimiter than the file's are no content either
 _NEVER = "\x1f"  # the csv module wants a delimiter; this control character is in no sensor's file
 
 
@@ -21,7 +22,7 @@ class Row(NamedTuple):
     @property
     def blank(self) -> bool:
         """Whether nothing but blanks and delimiters is on the line."""
-        return not any(cell.strip() for cell in self.cells)
+        return not any(cell.strip(_NOTHING) for cell in self.cells)
 
 
 def rows_of(name: str, lines: Sequence[str], delimiter: str, first_line: int = 1) -> Iterator[Row]:

@@ -70,15 +70,10 @@ def read_csv(
         warnings += counter_warnings(sifted.values, names)
     if text.dialect.decimal == "," and decimal is None:
         warnings += thousands_warnings([text.columns.cells[index] for index in chosen], names)
-    return Table(
-        source=text.columns.source,
-        columns=names,
-        values=sifted.values,
-        lines=np.array(text.lines, dtype=np.int64)[sifted.kept],
-        groups=_texts(text, split_at, sifted),
-        labels=_texts(text, label_at, sifted),
-        report=_report(text, sifted, excluded, warnings),
-    )
+    lines = np.array(text.lines, dtype=np.int64)[sifted.kept]
+    groups, labels = _texts(text, split_at, sifted), _texts(text, label_at, sifted)
+    report = _report(text, sifted, excluded, warnings)
+    return Table(text.columns.source, names, sifted.values, lines, groups, labels, report)
 
 
 def _texts(text: TextTable, at: int | None, sifted: Sifted) -> tuple[str, ...] | None:

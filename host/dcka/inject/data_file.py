@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcka.inject.errors import DataError
 from dcka.inject.quantise import MAX_DIMENSIONS, bits_for
+from dcka.inject.report import counted
 
 MAGIC = b"DCKd"
 VERSION = 1
@@ -105,12 +106,9 @@ def _check_points(points: Points, bits: int, extents: Sequence[int]) -> None:
         what = f"points of shape {points.shape} and type {points.dtype}"
         raise DataError(f"{what} for {len(extents)} dimensions: need rows of that many uint16")
     if bits != bits_for(len(extents)):
-        raise DataError(f"{bits} bits for {len(extents)} dimensions: the rule gives {bits_for(len(extents))}")
+        dimensions = counted(len(extents), "dimension")
+        raise DataError(f"{bits} bits for {dimensions}: the rule gives {bits_for(len(extents))}")
     if max(extents) > 2**bits - 1:
         raise DataError(f"an extent of {max(extents)} does not fit {bits} bits")
-    beyond = np.argwhere(points > np.array(extents, dtype=np.uint16))
-    if len(beyond):
-        row, column = (int(index) for index in beyond[0])
-        raise DataError(
-            f"point {row}, dimension {column}: {points[row, column]} is beyond the extent {extents[column]}"
-        )
+    if points.size and int(points.max()) > 2**bits - 1:
+        raise DataError(f"a point at {points.max()} does not fit {bits} bits")

@@ -81,12 +81,18 @@ def find_dialect(lines: Sequence[str], delimiter: str | None, decimal: str | Non
 
 
 def _find_delimiter(sample: Sequence[str], decimal: str | None) -> str:
-    candidates = [";", "\t", "|", BLANKS] if decimal == "," else [",", ";", "\t", "|", BLANKS]
+    if not sample:
+        return ONE_COLUMN
+    marks = [";", "\t", "|"] if decimal == "," else [",", ";", "\t", "|"]
+    candidates = list(marks)
+    # Blanks stand inside cells too: they part cells only where no line-up of other marks is in sight, and a
+    # file of one column has none of the marks in its first line.
+    if not any(mark in sample[0] for mark in ";\t|"):
+        candidates.append(BLANKS)
+    if not any(mark in sample[0] for mark in marks):
+        candidates.append(ONE_COLUMN)
     scores = {one: _score(sample, one) for one in candidates}
-    if sample and not any(mark in sample[0] for mark in candidates if mark != BLANKS):
-        # A first line with none of the marks: the only one that a file of one column can have.
-        scores[ONE_COLUMN] = _score(sample, ONE_COLUMN)
-    best = max(scores.values(), default=0.0)
+    best = max(scores.values())
     return next((one for one, score in scores.items() if score == best > 0), ONE_COLUMN)
 
 
@@ -104,10 +110,6 @@ def _score(sample: Sequence[str], delimiter: str) -> float:
     score = regular * (0.5 + 0.5 * numbers / len(cells))
     if delimiter == ONE_COLUMN and not numbers:
         score *= 0.5  # of no use to anybody, and a title above the table looks like it
-    if len(rows[0]) != width:
-        score *= 0.6  # a header of another width: a title line at best, a wrong delimiter at worst
-    if delimiter == BLANKS:
-        score *= 0.9  # "12:00 21.5" in a cell must not beat the real delimiter
     return score
 
 

@@ -74,7 +74,7 @@ def is_like_number(text: str) -> bool:
 
 def why_not(text: str, decimal: str) -> str:
     """For a message: why the grammar takes `text` for no number, and what it would take."""
-    word = text.strip()
+    word = text.strip(" \t")
     other = "," if decimal == "." else "."
     if not word:
         return "the cell is empty"

@@ -78,12 +78,12 @@ class Grid:
     def quantise(self, values: NDArray[np.float64]) -> tuple[NDArray[np.uint16], tuple[int, ...]]:
         """M×n readings to M×n levels, and how many were clipped in each dimension.
 
-        q = ⌊(value − offset) / step + ½⌋, clipped to 0 … extent; a reading counts as clipped where that
-        changes q.
+        q = ⌊(value − offset) / step + ½⌋, clipped to 0 … 2^bits − 1; a reading counts as clipped where that
+        changes q. A reading above the range of its own dimension that the grid holds is no such case.
         """
         with np.errstate(over="ignore"):  # far beyond the grid: inf, which the clip takes as it should
             levels = np.floor((values - np.array(self.offset)) / self.step + 0.5)
-        within = np.clip(levels, 0.0, np.array(self.extents, dtype=np.float64))
+        within = np.clip(levels, 0.0, 2.0**self.bits - 1.0)
         clipped = np.count_nonzero(within != levels, axis=0)
         return within.astype(np.uint16), tuple(int(count) for count in clipped)
 
@@ -92,17 +92,24 @@ class Grid:
         return np.array(self.offset) + self.step * np.asarray(levels, dtype=np.float64)
 
     def warnings(self, values: NDArray[np.float64], names: Sequence[str]) -> tuple[str, ...]:
-        """A sentence for each column of M×n readings that keeps too few levels to keep its shape."""
+        """A sentence for each column of M×n readings that keeps too few levels to keep its shape, or has
+        readings above its range that the grid holds."""
         widest = names[int(np.argmax(self.extents))]
         levels, _ = self.quantise(values)
         said = []
-        for name, column, quantised in zip(names, values.T, levels.T, strict=True):
+        for name, column, quantised, extent in zip(names, values.T, levels.T, self.extents, strict=True):
             distinct, kept = len(np.unique(column)), len(np.unique(quantised))
             if kept < FEW_LEVELS and distinct > kept:
                 said.append(
                     f"column {shown(name)}: {distinct:,} distinct readings fall on "
                     f"{counted(kept, 'level')}, for one level is {self.step:.3g} in every column and "
                     f"{shown(widest)} sets it; leave a column out, or bring them to units of like spread"
+                )
+            above = int(np.count_nonzero(quantised > extent))
+            if above and extent < 2**self.bits - 1:
+                said.append(
+                    f"column {shown(name)}: {counted(above, 'reading')} above the range given for it, up to "
+                    f"{column.max():g}; what the grid holds is kept, the rest is clipped"
                 )
         return tuple(said)
 
