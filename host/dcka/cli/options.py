@@ -1,0 +1,92 @@
+"""Options that verbs share, and the helper for the examples in their help."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dcka.cli.output import Output
+
+if TYPE_CHECKING:
+    from dcka.config import Config, State
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def examples(*lines: str) -> str:
+    """An epilog with the heading "Examples:" and the lines as they are, one below the other."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+def json_option(command: Decorated) -> Decorated:
+    """`--json`; the function gets `output`, an Output that knows of it and of `--verbose`.
+
+    `-v` is taken behind the verb too, where people write it.
+    """
+    verbose = click.option(
+        "-v", "--verbose", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_more
+    )
+    return click.option(
+        "--json",
+        "output",
+        is_flag=True,
+        callback=_output,
+        help="Print one JSON object on stdout; everything else goes to stderr.",
+    )(verbose(command))
+
+
+def network_option(command: Decorated) -> Decorated:
+    """`--network FILE`; the function gets `network`, a Path or None."""
+    return click.option(
+        "--network",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="The network file.  [default: network.toml here]",
+    )(command)
+
+
+def state_option(command: Decorated) -> Decorated:
+    """`--state DIR`; the function gets `state`, a Path or None."""
+    return click.option(
+        "--state",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Where runs and data sets are kept.  [default: .dcka beside the network file]",
+    )(command)
+
+
+def broker_option(command: Decorated) -> Decorated:
+    """`--broker URL`; the function gets `broker`, a text or None. `configuration` checks it."""
+    return click.option(
+        "--broker",
+        metavar="URL",
+        help="The broker, such as mqtt://192.168.1.10:1883, instead of the network file's.",
+    )(command)
+
+
+def configuration(network: Path | None = None, broker: str | None = None) -> "Config":
+    """The validated network file that `--network` and `--broker` speak of.
+
+    Raises UsageError where it is not there or not as it has to be.
+    """
+    from dcka.config import find_network_file, load
+
+    return load(find_network_file(network)).replaced("network", broker=broker)
+
+
+def state_of(config: "Config", state: Path | None = None) -> "State":
+    """The state folder that `--state` names, or the one beside the network file."""
+    from dcka.config import State
+
+    return State.beside(config.file, state)
+
+
+def _more(ctx: click.Context, parameter: click.Parameter, verbose: bool) -> None:
+    if verbose:
+        ctx.find_root().params["verbose"] = True
+
+
+def _output(ctx: click.Context, parameter: click.Parameter, json_mode: bool) -> Output:
+    output = Output(json_mode, verbose=bool(ctx.find_root().params.get("verbose")))
+    return ctx.with_resource(output.guarded())

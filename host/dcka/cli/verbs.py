@@ -1,0 +1,24 @@
+"""The table of verbs. A verb is a module of this package with a click command named `command`.
+
+Only the module of the verb that is called is imported, so that `dcka --help` stays fast however heavy the
+others are: what the help says of a verb stands here.
+"""
+
+from typing import NamedTuple
+
+START = "Start"
+NETWORK = "Network"
+CLUSTERING = "Clustering"
+
+
+class Verb(NamedTuple):
+    """`module`: where the command is. `summary`: its line in `dcka --help`. `group`: its heading there."""
+
+    module: str
+    summary: str
+    group: str
+
+
+VERBS: dict[str, Verb] = {
+    "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
+}
