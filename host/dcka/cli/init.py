@@ -1,5 +1,6 @@
 """`dcka init`: a commented network file to start from."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -88,8 +89,10 @@ def command(
         f"wrote {file}: network {config.network.name}, {len(config.ids)} nodes, "
         f"topology {config.topology.kind}",
     )
-    for call, purpose in _next_calls(network):
-        output.say(f"  {call:<34} {purpose}")
+    following = _next_calls(network)
+    width = max((len(call) for call, _ in following), default=0)
+    for call, purpose in following:
+        output.say(f"  {call:<{width}}   {purpose}")
 
 
 def _default_kind(nodes: int | None) -> str:
@@ -99,7 +102,7 @@ def _default_kind(nodes: int | None) -> str:
 
 def _next_calls(network: Path | None) -> list[tuple[str, str]]:
     """The calls that come next, with what they are for: the verbs that there are."""
-    where = "" if network is None else f" --network {network}"
+    where = "" if network is None else f" --network {shlex.quote(str(network))}"
     return [
         (f"dcka {verb}{arguments}{where}", purpose) for verb, arguments, purpose in _NEXT if verb in VERBS
     ]
