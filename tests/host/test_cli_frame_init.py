@@ -37,8 +37,8 @@ def test_without_options_it_writes_the_papers_first_experiment(init, tmp_path):
     ("arguments", "kind", "nodes", "k", "name"),
     [
         (["--nodes", "20"], "experiment2", 20, 9, "sensors"),
-        (["--nodes", "8", "--k", "3"], "ring", 8, 3, "sensors"),
-        (["--nodes", "1"], "ring", 1, 9, "sensors"),
+        (["--nodes", "8", "--k", "3"], "grid", 8, 3, "sensors"),
+        (["--nodes", "1"], "grid", 1, 9, "sensors"),
         (
             ["--nodes", "12", "--topology", "random", "--name", "green-house_2"],
             "random",
