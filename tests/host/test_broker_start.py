@@ -27,7 +27,8 @@ def temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     """Where temporary folders go; empty again at the end of each test."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # or what it found earlier would count
     yield folder
     assert os.listdir(folder) == []
 
@@ -214,8 +215,7 @@ with open_broker({engine!r}) as broker:
     print(broker.address.port, flush=True)
     time.sleep(600)
 """
-    environment = {**os.environ, "TMPDIR": str(temporary_folders)}
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as parent:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         port = int(parent.stdout.readline())
         assert not port_is_free(port)

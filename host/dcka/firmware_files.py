@@ -1,0 +1,75 @@
+"""Where the firmware is on this machine, and which files a board gets."""
+
+import importlib.util
+import runpy
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from dcka.errors import DckaError
+
+MANIFEST = "manifest.py"
+
+
+class FirmwareFilesError(DckaError):
+    """The firmware is not where it should be, or its manifest names what is not there."""
+
+
+@dataclass(frozen=True)
+class BoardFile:
+    """One file of a board: its path there, and where it is read here."""
+
+    path: PurePosixPath
+    source: Path
+
+
+def firmware_folder() -> Path:
+    """`firmware/`: package data in an installed dcka, the checkout's folder otherwise.
+
+    Raises `FirmwareFilesError` where there is neither.
+    """
+    package = Path(__file__).parent
+    for folder in (package / "_firmware", package.parents[1] / "firmware"):
+        if (folder / MANIFEST).is_file():
+            return folder
+    raise FirmwareFilesError(f"the firmware is not beside {package}: install dcka again")
+
+
+def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
+    """What a board gets, as sources, by its manifest: `FILES` of this folder and `LIBRARIES` installed here.
+
+    Raises `FirmwareFilesError` for a manifest without these two names, a path that leaves the folder, comes
+    twice or is not there, and a library that is not installed.
+    """
+    folder = firmware if firmware is not None else firmware_folder()
+    manifest = folder / MANIFEST
+    names = runpy.run_path(str(manifest))
+    found: dict[PurePosixPath, BoardFile] = {}
+    for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
+        for text in _paths(names, key, manifest):
+            file = BoardFile(PurePosixPath(text), locate(text))
+            if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
+                raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
+            if file.path in found:
+                raise FirmwareFilesError(f"{manifest} has {text} twice")
+            if not file.source.is_file():
+                raise FirmwareFilesError(f"{manifest}: {key} has {text}, but there is no {file.source}")
+            found[file.path] = file
+    return tuple(found.values())
+
+
+def _paths(names: dict[str, object], key: str, manifest: Path) -> tuple[str, ...]:
+    value = names.get(key)
+    if not isinstance(value, (tuple, list)) or not all(isinstance(text, str) for text in value):
+        raise FirmwareFilesError(f"{manifest}: {key} must be a tuple of paths")
+    return tuple(value)
+
+
+def _library_file(text: str) -> Path:
+    """The installed file of a path such as `chumicro_mqtt/client.py`; nothing is imported."""
+    package, *rest = PurePosixPath(text).parts
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise FirmwareFilesError(
+            f"the library {package}, which every board gets, is not installed: install dcka again"
+        )
+    return Path(spec.submodule_search_locations[0]).joinpath(*rest)
