@@ -7,12 +7,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import require_mosquitto
+from servers import require_mosquitto, wait_until
 
 from dcka.broker import Broker, BrokerError, BrokerUrl, base, embedded, mosquitto, open_broker, probe
 from dcka.errors import UsageError
@@ -220,9 +219,6 @@ with open_broker({engine!r}) as broker:
         port = int(parent.stdout.readline())
         assert not port_is_free(port)
         parent.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while not port_is_free(port):
-        assert time.monotonic() < deadline, "the broker still listens"
-        time.sleep(0.002)
+    wait_until(lambda: port_is_free(port), "the broker is gone", limit=5)
     for folder in temporary_folders.iterdir():  # a killed parent cannot remove it
         shutil.rmtree(folder)

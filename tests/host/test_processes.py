@@ -7,11 +7,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from servers import is_running, wait_until
 
 from dcka.processes import Child, ProcessError, ProcessGroup, unwinding_signals
 
@@ -24,28 +24,9 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code]
 
 
-def wait_until(condition: Callable[[], bool], what: str, limit: float = 10.0) -> None:
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {limit} s: {what}"
-        time.sleep(0.002)
-
-
 def ready(child: Child) -> Child:
     wait_until(lambda: "ready" in child.lines(), f"{child.name} is ready")
     return child
-
-
-def is_running(pid: int) -> bool:
-    """False also for a zombie: an orphan may wait for a slow init to reap it."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    return not stat.parent.parent.is_dir()
 
 
 def test_both_streams_are_captured_in_order_with_the_exit_code() -> None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -42,6 +42,26 @@ def running(engine: str, port: int | None = None, folder: Path | None = None) ->
         require_mosquitto()
     with open_broker(engine, port, folder) as broker:
         yield broker
+
+
+def wait_until(condition: Callable[[], bool], what: str, limit: float = LIMIT_S) -> None:
+    """Look again and again until `condition` holds; `what` says what did not come."""
+    deadline = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {limit} s: {what}"
+        time.sleep(0.002)
+
+
+def is_running(pid: int) -> bool:
+    """False also for a zombie: an orphan may wait for a slow init to reap it."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    return not stat.parent.parent.is_dir()
 
 
 def free_port() -> int:

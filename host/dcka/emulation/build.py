@@ -4,6 +4,7 @@ A board boots `boot.py` and `main.py`, so these two stay sources; what is no Pyt
 Line numbers are kept (no -O3): a node's traceback names them, and without them the files are 7 % smaller.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -90,9 +91,10 @@ def build(
         home = (_user_cache() if cache is None else cache) / "firmware"
         home.mkdir(parents=True, exist_ok=True)
         folder = home / _key(chosen, architecture, compiler)
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(folder)  # it is in use: see _remove_old
         found = _load(folder, cached=True)
         if found is not None:
-            os.utime(folder)
             return found
         _make(folder, chosen, architecture, compiler)
         _remove_old(home)
@@ -232,5 +234,6 @@ def _user_cache() -> Path:
 def _remove_old(home: Path) -> None:
     oldest = time.time() - KEEP_S
     for folder in home.iterdir():
-        if folder.stat().st_mtime < oldest:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process is done with its folder aside
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)

@@ -201,8 +201,8 @@ class MicroPythonNetwork:
     def start(self) -> None:
         """Lay out the folders and start every node, without waiting for any.
 
-        Raises `EmulationError` where there is no MicroPython or a folder cannot be written, `BuildError` where
-        the firmware does not compile.
+        Raises `EmulationError` where there is no MicroPython or a folder cannot be written, and `BuildError`
+        where the firmware does not compile.
         """
         state = available()
         if not state:

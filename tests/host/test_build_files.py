@@ -1,0 +1,114 @@
+"""The manifest of what a board gets, and where it is read."""
+
+import ast
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from dcka import firmware_files, scratch
+from dcka.emulation.build import build
+from dcka.firmware_files import FirmwareFilesError, board_files, firmware_folder
+from dcka.scratch import scratch_folder
+
+ROOT = Path(__file__).parents[2]
+
+
+def manifest(folder: Path, text: str) -> Path:
+    (folder / "manifest.py").write_text(text)
+    return folder
+
+
+def test_the_manifest_of_this_checkout_is_whole_and_compiles(tmp_path: Path) -> None:
+    assert firmware_folder() == ROOT / "firmware"
+    files = board_files()
+    assert {"boot.py", "main.py", "dcka_core/node.py", "chumicro_mqtt/client.py"} <= {
+        str(f.path) for f in files
+    }
+    assert all(file.source.is_file() for file in files)
+    made = build(files, cache=tmp_path)
+    assert len(made.files) + len(made.left_out) == len(files)
+
+
+def test_what_a_module_of_the_manifest_imports_is_in_it_too() -> None:
+    files = [file for file in board_files() if file.path.suffix == ".py"]
+    modules = {".".join(file.path.with_suffix("").parts).removesuffix(".__init__") for file in files}
+    for file in files:
+        for imported in ast.walk(ast.parse(file.source.read_text())):
+            if not isinstance(imported, ast.ImportFrom) or imported.module is None:
+                continue
+            if imported.module.split(".")[0] in ("dcka_core", "dcka_device"):
+                assert imported.module in modules, f"{file.path} imports {imported.module}"
+
+
+def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site" / "dcka"
+    for folder in (package / "_firmware", tmp_path / "firmware"):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(firmware_files, "__file__", str(package / "firmware_files.py"))
+    with pytest.raises(FirmwareFilesError, match="the firmware is not beside"):
+        firmware_folder()
+    manifest(tmp_path / "firmware", "")
+    assert firmware_folder() == tmp_path / "firmware"
+    manifest(package / "_firmware", "")
+    assert firmware_folder() == package / "_firmware"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("LIBRARIES = ()", "FILES must be a tuple of paths"),
+        ("FILES = ()", "LIBRARIES must be a tuple of paths"),
+        ("FILES = 'main.py'\nLIBRARIES = ()", "FILES must be a tuple of paths"),
+        ("FILES = (1,)\nLIBRARIES = ()", "FILES must be a tuple of paths"),
+        ("FILES = ('/etc/passwd',)\nLIBRARIES = ()", "'/etc/passwd', which is no path within a board"),
+        ("FILES = ('../main.py',)\nLIBRARIES = ()", "'../main.py', which is no path within a board"),
+        ("FILES = ('',)\nLIBRARIES = ()", "'', which is no path within a board"),
+        ("FILES = ('main.py', './main.py')\nLIBRARIES = ()", "has ./main.py twice"),
+        ("FILES = ('missing.py',)\nLIBRARIES = ()", "FILES has missing.py, but there is no "),
+        (
+            "FILES = ()\nLIBRARIES = ('no_such_library/x.py',)",
+            "the library no_such_library, which every board gets, is not",
+        ),
+        (
+            "FILES = ()\nLIBRARIES = ('chumicro_mqtt/missing.py',)",
+            "LIBRARIES has chumicro_mqtt/missing.py, but",
+        ),
+        ("FILES = ()\nLIBRARIES = ('../x.py',)", "is not installed"),
+    ],
+)
+def test_a_wrong_manifest_is_a_sentence(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").touch()
+    with pytest.raises(FirmwareFilesError) as caught:
+        board_files(manifest(tmp_path, text))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_scratch_is_in_memory_private_and_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(scratch, "MEMORY", tmp_path)
+    with scratch_folder("dcka-test-") as folder:
+        assert folder.parent == tmp_path
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "file").write_text(json.dumps({}))
+    assert not folder.exists()
+
+
+def test_scratch_is_elsewhere_without_room_or_where_the_user_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scratch, "MEMORY", tmp_path / "memory")
+    (tmp_path / "memory").mkdir()
+    monkeypatch.setattr(scratch, "ROOM_BYTES", 1 << 62)
+    with scratch_folder("dcka-test-") as folder:
+        assert folder.parent != tmp_path / "memory"
+    monkeypatch.setattr(scratch, "ROOM_BYTES", 0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with scratch_folder("dcka-test-") as folder:
+        assert folder.parent == tmp_path
+    assert os.listdir(tmp_path / "memory") == []
