@@ -145,6 +145,18 @@ def test_a_nats_server_on_the_path_serves_too(monkeypatch: pytest.MonkeyPatch, t
         probe(broker.address)
 
 
+def test_an_installed_package_reads_its_own_configurations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "dcka"
+    monkeypatch.setattr(base, "__file__", str(package / "broker" / "base.py"))
+    with pytest.raises(BrokerError, match="the broker configurations are not beside"):
+        base._templates()
+    for folder in (tmp_path / "mqtt_broker", package / "_mqtt_broker"):  # a checkout's, then the package's
+        folder.mkdir(parents=True)
+        assert base._templates() == folder
+
+
 def test_a_folder_serves_one_broker_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "kept"
     with open_broker(folder=folder) as first:
