@@ -91,7 +91,7 @@ def test_scratch_is_in_memory_private_and_gone(monkeypatch: pytest.MonkeyPatch, 
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(scratch, "MEMORY", tmp_path)
-    with scratch_folder("dcka-test-") as folder:
+    with scratch_folder("test") as folder:
         assert folder.parent == tmp_path
         assert folder.stat().st_mode & 0o777 == 0o700
         (folder / "file").write_text(json.dumps({}))
@@ -104,11 +104,28 @@ def test_scratch_is_elsewhere_without_room_or_where_the_user_says(
     monkeypatch.setattr(scratch, "MEMORY", tmp_path / "memory")
     (tmp_path / "memory").mkdir()
     monkeypatch.setattr(scratch, "ROOM_BYTES", 1 << 62)
-    with scratch_folder("dcka-test-") as folder:
+    with scratch_folder("test") as folder:
         assert folder.parent != tmp_path / "memory"
     monkeypatch.setattr(scratch, "ROOM_BYTES", 0)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    with scratch_folder("dcka-test-") as folder:
+    with scratch_folder("test") as folder:
         assert folder.parent == tmp_path
     assert os.listdir(tmp_path / "memory") == []
+
+
+def test_what_a_killed_program_left_is_removed_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    left, unmarked, named_otherwise = (
+        tmp_path / name for name in (scratch.PREFIX + "left", scratch.PREFIX + "unmarked", "another-one")
+    )
+    for folder in (left, unmarked, named_otherwise):
+        folder.mkdir()
+        (folder / "file").touch()
+    for folder in (left, named_otherwise):
+        (folder / scratch.MARK).touch()
+    with scratch_folder("broker") as held, scratch_folder("nodes") as new:
+        assert sorted(tmp_path.iterdir()) == sorted([unmarked, named_otherwise, held, new])

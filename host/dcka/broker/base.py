@@ -150,7 +150,7 @@ class Broker(ABC):
 
     def _open_folder(self) -> Path:
         if self._folder is None:
-            self._store = self._resources.enter_context(scratch_folder("dcka-broker-"))
+            self._store = self._resources.enter_context(scratch_folder("broker"))
             return self._store
         self._store = self._folder.absolute()
         if not self._store.as_posix().isprintable():

@@ -209,7 +209,7 @@ class MicroPythonNetwork:
             raise EmulationError(str(state.reason))
         made = self._firmware or build()
         try:
-            base = self._folder or self._resources.enter_context(scratch_folder("dcka-nodes-"))
+            base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
             self._nodes = {node: MicroPythonNode(node, base / str(node), self._heap) for node in self.ids}
             for node in self._nodes.values():
