@@ -32,9 +32,8 @@ def scratch_folder(purpose: str) -> Iterator[Path]:
         tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True) as name,
         _locked(Path(name) / "new", os.O_CREAT | os.O_EXCL),
     ):
-        (Path(name) / "new").rename(
-            Path(name) / MARK
-        )  # only now, or another could lock it first, and remove all
+        # Only now has it the name that others look for: an unlocked one would be taken for a left-over.
+        (Path(name) / "new").rename(Path(name) / MARK)
         yield Path(name)
 
 
