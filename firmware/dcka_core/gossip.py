@@ -7,7 +7,7 @@ delays mass and never destroys it.
 
 from dcka_core.codec import Reader, put_varint
 from dcka_core.errors import MessageError
-from dcka_core.messages import SHARE, Head, read_head
+from dcka_core.messages import SHARE, put_head, read_head
 from dcka_core.spread import Spread
 
 TYPE_CHECKING = False
@@ -37,13 +37,13 @@ class Gossip:
         self._rows = rows
         self._node = node
         self._boot = boot
-        self._own_bit = 1 << run.index(node)
+        self._own_bit = 1 << run.members.index(node)
         self._mask = (1 << run.modulus_bits) - 1
         self._width = (run.modulus_bits + 7) // 8
-        self._heard = [{who: _Heard(run.rows) for who in phase.hear} for phase in rows.phases]
+        self._heard = [{who: _Heard(run.rows) for who in phase[1]} for phase in rows.phases]
         self._spread = Spread(run.k, run.n, len(run.members))
         self._scratch = Spread(run.k, run.n, len(run.members))
-        self._messages: list[bytearray] = []
+        self._messages: list[bytes] = []
         self._given: list[list[list[int]]] = []
         self._decided = False
         self._unheard = 0
@@ -67,8 +67,8 @@ class Gossip:
         self._decided = False
         self.mass = [value << self._run.fraction for value in sums]
         self.moved = moved
-        self._given = [[[0] * self._run.rows for _ in phase.shares] for phase in self._rows.phases]
-        self._messages = [bytearray() for _ in self._rows.phases]
+        self._given = [[[0] * self._run.rows for _ in phase[0]] for phase in self._rows.phases]
+        self._messages = [b"" for _ in self._rows.phases]
         for phase in self._heard:
             for who in phase:
                 phase[who].last = [0] * self._run.rows
@@ -80,7 +80,7 @@ class Gossip:
         if self.slot % self._run.window == 0:
             self._open_window()
         phase = self.phase
-        shares = self._rows.phases[phase].shares
+        shares = self._rows.phases[phase][0]
         start = list(self.mass)
         for group in range(len(shares)):
             divisor, count = shares[group]
@@ -89,24 +89,24 @@ class Gossip:
                 share = start[index] // divisor
                 self.mass[index] -= share * count
                 given[index] = (given[index] + share) & self._mask
-        self._messages[phase] = self._message(phase)
+        self._messages[phase] = bytes(self._message(phase))
         for who in self._heard[phase]:
             self._take_waiting(phase, who)
 
-    def message(self, phase: int) -> bytearray:
+    def message(self, phase: int) -> bytes:
         """The last message of this step in `phase`; empty where there is none, or nobody to hear it."""
-        return self._messages[phase] if self._rows.phases[phase].shares else bytearray()
+        return self._messages[phase] if self._rows.phases[phase][0] else b""
 
     def _open_window(self) -> None:
         whole = self.slot > 0 and not self._unheard
         self._spread.begin(self.mass, self._own_bit if whole else 0, self.moved)
-        self._unheard = sum(len(phase.hear) for phase in self._rows.phases)
+        self._unheard = sum([len(phase[1]) for phase in self._rows.phases])
         for phase in self._heard:
             for who in phase:
                 phase[who].fresh = False
 
     def _message(self, phase: int) -> bytearray:
-        out = Head(SHARE, self._run.number, self._node, self._boot, self.step).encode()
+        out = put_head(SHARE, self._run.number, self._node, self._boot, self.step)
         put_varint(out, phase)
         put_varint(out, self.slot)
         put_varint(out, len(self._given[phase]))
@@ -126,24 +126,24 @@ class Gossip:
         if phase >= len(self._heard) or sender not in self._heard[phase]:
             raise MessageError("stranger")
         reader = Reader(payload)
-        head = read_head(reader, SHARE)
-        if head.run != self._run.number:
+        run, named, boot, step = read_head(reader, SHARE)
+        if run != self._run.number:
             raise MessageError("run")
-        if head.sender != sender or reader.varint(_MAX_SLOT) != phase:
+        if named != sender or reader.varint(_MAX_SLOT) != phase:
             raise MessageError("sender")
         slot = reader.varint(_MAX_SLOT)
-        if (head.step, slot) > (self.step, self.slot):
+        if (step, slot) > (self.step, self.slot):
             heard = self._heard[phase][sender]
-            if (head.step, slot) < heard.waiting_at:
+            if (step, slot) < heard.waiting_at:
                 raise MessageError("stale")
-            if (head.step, slot) == heard.waiting_at:
+            if (step, slot) == heard.waiting_at:
                 raise MessageError("duplicate")
             heard.waiting = bytes(payload)
-            heard.waiting_at = (head.step, slot)
+            heard.waiting_at = (step, slot)
             return False
-        if head.step < self.step:
+        if step < self.step:
             raise MessageError("stale")
-        return self._count(phase, sender, head, slot, reader)
+        return self._count(phase, sender, boot, slot, reader)
 
     def _take_waiting(self, phase: int, who: int) -> None:
         heard = self._heard[phase][who]
@@ -153,12 +153,12 @@ class Gossip:
             heard.waiting_at = (-1, -1)
             self.take(who, phase, payload)
 
-    def _count(self, phase: int, sender: int, head: Head, slot: int, reader: Reader) -> bool:
+    def _count(self, phase: int, sender: int, boot: int, slot: int, reader: Reader) -> bool:
         """Add what a message of this step, this slot or an earlier one, brings."""
         heard = self._heard[phase][sender]
         sums, spread = self._read_body(phase, sender, reader)
-        if head.boot != heard.boot:
-            heard.boot = head.boot
+        if boot != heard.boot:
+            heard.boot = boot
             heard.last = [0] * self._run.rows
             heard.slot = -1
         if slot < heard.slot:
@@ -178,7 +178,7 @@ class Gossip:
 
     def _read_body(self, phase: int, sender: int, reader: Reader) -> "tuple[list[int], Spread]":
         groups = reader.varint(len(self._run.members))
-        mine = self._rows.phases[phase].hear[sender]
+        mine = self._rows.phases[phase][1][sender]
         if mine >= groups:
             raise MessageError("value")
         reader.take(mine * self._run.rows * self._width)

@@ -2,16 +2,14 @@
 
 from hashlib import sha256
 
-from dcka_core import ticks
-from dcka_core.assign import assign
+from dcka_core import session, ticks
 from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
-from dcka_core.messages import COMMIT, CONVERGED, FINAL, GOSSIP, KEPT, Commit, Head, read_commit
-from dcka_core.quantise import update_centres
-from dcka_core.session import Session
+from dcka_core.lloyd import assign, update_centres
+from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT, Commit, read_commit
 
 
-class GossipSession(Session):
+class Session(session.Session):
     """The slots' order and their timeouts; the mass itself lives in `Gossip`."""
 
     def start(self, held: "Commit | None", now: int) -> None:
@@ -26,7 +24,7 @@ class GossipSession(Session):
         self._centres: list[int] | None = None
         if held:
             self.held = held
-            self._enter(held.head.step, held.centres, True, True)
+            self._enter(held.step, held.centres, True, True)
         else:
             self._enter(0, self.start_centres(), True, self.returned)
         self._next_slot(now)
@@ -50,12 +48,10 @@ class GossipSession(Session):
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A neighbour's commit: only a node that has been left behind makes use of it."""
         commit = read_commit(payload, self.run)
-        if commit.head.sender != sender:
-            raise MessageError("sender")
         self.heard += 1
-        step = commit.head.step
+        step = commit.step
         self._ahead = max(self._ahead, step)
-        if commit.final:
+        if commit.flags & FINAL:
             self._final_at = step
         behind = step - self._gossip.step
         if not self.done and (behind > 1 or (behind == 1 and self.returned)):
@@ -140,7 +136,7 @@ class GossipSession(Session):
         gossip = self._gossip
         step = gossip.step
         own = self._centres
-        previous = own if own is not None and (step or run.init != "local") else self.fallback_centres()
+        previous = own if own is not None and (step or run.init != "local") else self.shared_centres()
         centres = update_centres(gossip.mass, run.k, run.n, previous)
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
@@ -149,27 +145,33 @@ class GossipSession(Session):
         elif step + 1 >= run.max_steps:
             flags |= FINAL
         moved = own is None or self._differs(own, centres)
-        put = self._put
-        self._report(step, centres, moved, put, flags)
+        self._report(step, centres, moved, flags)
         self.done = bool(flags & FINAL)
         if self.done:
             self._own_ssd = assign(self.points, centres, run.k)[1]
             self.deadline = None
             self.waiting = []
-        mine = 1 << run.index(self.node)
-        head = Head(COMMIT, run.number, self.node, self.boot, step + 1)
-        self.hold(Commit(head, flags, (0, 0, 0), mine, 0, centres, counts, self._own_ssd))
+        commit = Commit()
+        commit.step = step + 1
+        commit.flags = flags
+        commit.epoch = (0, 0, 0)
+        commit.contributors = self.own
+        commit.missing = 0
+        commit.centres = centres
+        commit.counts = counts
+        commit.ssd = self._own_ssd
+        self.hold(commit)
         if not self.done:
             self._enter(step + 1, centres, moved, False)
 
-    def _report(self, step: int, centres: "list[int]", moved: bool, put: str, flags: int) -> None:
+    def _report(self, step: int, centres: "list[int]", moved: bool, flags: int) -> None:
         report = {
             "step": step,
             "ssd": self._own_ssd,
             "moved": moved,
             "slots": self._gossip.slot + 1,
             "centres": centres,
-            "put": put,
+            "put": self._put,
             "flags": flags,
         }
         self.tell("step", report)

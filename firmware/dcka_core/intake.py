@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from dcka_core.actions import Adopt, Append
+from dcka_core.actions import ADOPT, APPEND
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
 from dcka_core.messages import CHUNK
@@ -27,7 +27,7 @@ class Intake:
         self._tail = b""
         self._done = False
 
-    def take(self, payload: "bytes | memoryview", busy: bool) -> "tuple[list[Any], dict[str, Any] | None]":
+    def take(self, payload: "bytes | memoryview") -> "tuple[list[Any], dict[str, Any] | None]":
         """(actions, the answer; None where it comes from `finish`). MessageError where the chunk is malformed."""
         reader = Reader(payload)
         if reader.byte() != 1 << 4 | CHUNK:
@@ -38,8 +38,6 @@ class Intake:
         size = len(payload) - reader.position
         if size < 1 or offset + size > total or total < HEADER + TRAILER:
             raise MessageError("value")
-        if busy:
-            return [], self._answer(transfer, "busy")
         if offset == 0 and transfer != self._transfer:
             self._begin(transfer, total)
         if transfer != self._transfer or total != self._total:
@@ -76,12 +74,12 @@ class Intake:
         inside = max(0, min(self._total - TRAILER - offset, len(piece)))
         self._digest.update(piece[:inside])
         self._tail += piece[inside:]
-        actions: list[Any] = [Append(ASIDE, piece, offset)]
+        actions: list[Any] = [(APPEND, ASIDE, piece, offset)]
         if self._next < self._total:
             return actions, self._answer(self._transfer, "")
         if self._digest.digest() != self._tail:
             return actions, self.finish("damaged")
-        actions.append(Adopt(ASIDE))
+        actions.append((ADOPT, ASIDE))
         return actions, None
 
     def _answer(self, transfer: int, error: str) -> "dict[str, Any]":

@@ -1,15 +1,12 @@
 """The hot loop of a K-means step in plain Python: what every other kernel has to equal, bit for bit.
 
 A kernel adds one block to an accumulator: array('i') of K rows of (m, u_1 ... u_n), then the SSD in two halves,
-its low 16 bits' sum and its high bits' sum, so that nothing leaves 31 bits while at most FLUSH_POINTS are in it.
+its low 16 bits' sum and its high bits' sum, so that nothing leaves 31 bits while at most lloyd are in it.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
-
-# 32,000 points of 15 bits: sums stay below 2^30, the low halves of the SSD below 2^31.
-FLUSH_POINTS = 32000
 
 
 def accumulate(

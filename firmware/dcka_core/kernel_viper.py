@@ -1,7 +1,6 @@
-"""The kernels of `kernel` as machine code, 0 bytes allocated a call.
+"""The kernel for any n as machine code, 0 bytes allocated a call.
 
-Importing this fails where there is no emitter for the machine (SyntaxError from source, ValueError from a foreign .mpy,
-ImportError on CPython): `assign` then takes the plain ones. Only viper's rules differ: no literal of 2^30 or more, and
+Importing this fails where there is no emitter for the machine: `lloyd.kernel_for` then takes a plain one. Only viper's rules differ: no literal of 2^30 or more, and
 32-bit loads give no sign, so everything that is kept stays non-negative.
 """
 
@@ -42,35 +41,3 @@ def accumulate(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: p
         at += n
         sums[low] += best & 0xFFFF
         sums[low + 1] += best >> 16
-
-
-@micropython.viper
-def accumulate_2d(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: ptr32) -> object:
-    low = k * 3
-    at = 0
-    end = 2 * count
-    while at < end:
-        x = int(block[at])
-        y = int(block[at + 1])
-        dx = x - int(centres[0])
-        dy = y - int(centres[1])
-        best = dx * dx + dy * dy
-        nearest = 0
-        cluster = 1
-        centre = 2
-        while cluster < k:
-            dx = x - int(centres[centre])
-            dy = y - int(centres[centre + 1])
-            distance = dx * dx + dy * dy
-            if distance < best:
-                best = distance
-                nearest = cluster
-            centre += 2
-            cluster += 1
-        row = nearest * 3
-        sums[row] += 1
-        sums[row + 1] += x
-        sums[row + 2] += y
-        sums[low] += best & 0xFFFF
-        sums[low + 1] += best >> 16
-        at += 2

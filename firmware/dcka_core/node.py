@@ -7,11 +7,11 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import VERSION, ticks
-from dcka_core.actions import Publish, Save, Subscribe, Unsubscribe
-from dcka_core.errors import CoreError, MessageError, RecordError
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import peek_commit, peek_run, read_commit
-from dcka_core.record import Rows, Run
-from dcka_core.session import Identity, topics
+from dcka_core.parts import part
+from dcka_core.session import topics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 
     from dcka_core.messages import Commit
     from dcka_core.points import Points
+    from dcka_core.record import Rows, Run
     from dcka_core.session import Session
 
 RUN_FILE = "run.json"
 # A status at least so often: a will that came late, or a forged "offline", is put right within it.
-HEARTBEAT_MS = 10000
+_HEARTBEAT_MS = 10000
 
 
 class Node:
     """One node of a network.
 
     boot: this boot's count, already on flash. nonce: random, of this boot. memory: what RUN_FILE held, or None.
-    commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes.
+    commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes. load: `parts.part`, or what does the same.
     """
 
     def __init__(
@@ -45,8 +46,11 @@ class Node:
         max_message: int,
         runtime: str,
         vitals: "Callable[[], tuple[int, int]]",
+        load: "Callable[[str], Any]" = part,
     ) -> None:
-        self._identity = Identity("dcka/%s/" % network, node, boot)
+        self._prefix = "dcka/%s/" % network
+        self._id = node
+        self._boot = boot
         self._nonce = nonce
         self._memory = memory or {}
         self._flash_commit = commit
@@ -54,12 +58,14 @@ class Node:
         self._max_message = max_message
         self._runtime = runtime
         self._vitals = vitals
+        self._load = load
         self._out: list[Any] = []
         self._points: Points | None = None
-        self._run: Run | None = None
-        self._rows: Rows | None = None
+        self._run: "Run | None" = None
+        self._rows: "Rows | None" = None
         self._early: dict[tuple[int, int], bytes] = {}
         self._settled = False
+        self._ripe = False
         self._online = False
         self._twin = False
         self._newest = 0
@@ -76,13 +82,13 @@ class Node:
 
     def standing_topics(self) -> "list[str]":
         """What a node always listens to; on boot also every commit that is retained (rule 2)."""
-        own = "/%d" % self._identity.node
+        own = "/%d" % self._id
         names = ["run", "rows" + own, "put" + own, "status" + own]
-        return [self._identity.prefix + name for name in names + ([] if self._settled else ["commit/+"])]
+        return [self._prefix + name for name in names + ([] if self._settled else ["commit/+"])]
 
     def will(self) -> "tuple[str, str]":
         """(topic, payload) of what the broker says for a node that has gone without a word."""
-        status = {"v": 1, "node": self._identity.node, "boot": self._identity.boot, "state": "offline"}
+        status = {"v": 1, "node": self._id, "boot": self._boot, "state": "offline"}
         status["nonce"] = self._nonce
         return self._topic("status"), dumps(status)
 
@@ -130,7 +136,7 @@ class Node:
         self._points = points
         self._answer_put("")
         if self._online:
-            self._try_begin(now)
+            self._ripe = True
             self._publish_status(now)
         return self._drain(now)
 
@@ -149,18 +155,18 @@ class Node:
     # ---- messages ----
 
     def _dispatch(self, topic: str, payload: "bytes | memoryview", now: int) -> None:
-        if not topic.startswith(self._identity.prefix):
+        if not topic.startswith(self._prefix):
             raise MessageError("stranger")
-        parts = topic[len(self._identity.prefix) :].split("/")
+        parts = topic[len(self._prefix) :].split("/")
         kind = parts[0]
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)
         elif kind == "commit" and len(parts) == 2:
             self._on_commit(int(parts[1]), payload, now)
         elif kind == "run" and payload:
-            self._on_run(Run(_parse(payload)), now)
+            self._on_run(_parse(payload), now)
         elif kind == "rows" and payload:
-            self._on_rows(Rows(_parse(payload)), now)
+            self._on_rows(_parse(payload), now)
         elif kind == "put":
             self._on_put(payload)
         elif kind == "status" and payload:
@@ -188,7 +194,7 @@ class Node:
             raise MessageError("sender")
         session = self.session
         if session and number == session.run.number:
-            if sender == self._identity.node:
+            if sender == self._id:
                 return
             if sender not in session.rows.near:
                 raise MessageError("stranger")
@@ -200,39 +206,45 @@ class Node:
         else:
             raise MessageError("run")
 
-    def _on_run(self, run: Run, now: int) -> None:
-        if run.number < self._newest:
+    def _on_run(self, record: "dict[str, Any]", now: int) -> None:
+        number = _number(record)
+        if number < self._newest:
             raise MessageError("run")
-        if run.number == self._newest:
+        if number == self._newest:
             return
+        self._end_run(number)
+        run: Run = self._load("record").read_run(record)
         if run.kind == "idle":
-            self._newest = run.number
-            self._listen([])
-            self.session = None
-            self._rows = None
+            self._newest = number
+            self._listen(None)
             self._publish_status(now)
             return
         self._run = run
-        self._try_begin(now)
+        self._ripe = True
 
-    def _on_rows(self, rows: Rows, now: int) -> None:
-        if rows.number <= self._newest or (self._rows and rows.number < self._rows.number):
+    def _on_rows(self, record: "dict[str, Any]", now: int) -> None:
+        number = _number(record)
+        if number <= max(self._newest, self._rows.number if self._rows else 0):
             return
-        if self._rows and rows.number == self._rows.number:
-            return
-        self._listen(topics(rows))
-        self._rows = rows
+        self._end_run(number)
+        self._listen(self._load("record").read_rows(record))
         self._early = {}
         self._publish_status(now)
-        self._try_begin(now)
+        self._ripe = True
+
+    def _end_run(self, number: int) -> None:
+        """The host is about to start a newer run: the old one is over, and a small heap needs its room."""
+        if self.session and self.session.run.number < number:
+            self.session = None
 
     def _on_put(self, payload: "bytes | memoryview") -> None:
+        if self.session is not None and not self.session.done:
+            transfer = int.from_bytes(payload[1:5], "little")
+            self._publish("got", {"v": 1, "transfer": transfer, "next": 0, "error": "busy"})
+            return
         if self._intake is None:
-            from dcka_core.intake import Intake
-
-            self._intake = Intake()
-        busy = self.session is not None and not self.session.done
-        actions, answer = self._intake.take(payload, busy)
+            self._intake = self._load("intake").Intake()
+        actions, answer = self._intake.take(payload)
         self._out.extend(actions)
         if answer:
             self._publish("got", answer)
@@ -241,9 +253,9 @@ class Node:
         """Our own word comes back: all that is retained came before it. Somebody else's: a late will, or a twin."""
         if status.get("nonce") == self._nonce and status.get("state") != "offline":
             if not self._settled:
-                self._out.append(Unsubscribe(self._identity.prefix + "commit/+"))
+                self._out.append((UNSUBSCRIBE, self._prefix + "commit/+"))
                 self._settled = True
-                self._try_begin(now)
+                self._ripe = True
         elif self._settled:
             if status.get("state") != "offline":
                 self._twin = True
@@ -265,25 +277,28 @@ class Node:
             return
         digest = points.digest.hex()
         if self._memory.get("run") != run.number:
-            self._memory = {"run": run.number, "boot": self._identity.boot, "data": digest}
-            self._out.append(Save(RUN_FILE, dumps(self._memory)))
+            self._memory = {"run": run.number, "boot": self._boot, "data": digest}
+            self._out.append((SAVE, RUN_FILE, dumps(self._memory)))
         self._newest = run.number
-        if run.kind == "tree":
-            from dcka_core.tree_session import TreeSession as kind
-        else:
-            from dcka_core.gossip_session import GossipSession as kind  # type: ignore[assignment]
+        self._intake = None
+        self.session = None
         held = self._best_commit(run)
         self._began = now
         self._told_done = False
         self._told_waiting = []
-        self.session = kind(run, rows, points, self._identity, self._memory["boot"], self._out)
+        identity = (self._prefix, self._id, self._boot)
+        module = self._load(run.kind)
+        self.session = module.Session(run, rows, points, identity, self._memory["boot"], self._load, self._out)
+        module = None
         self._publish_status(now)
         self.session.start(held, now)
+        # The code that drew the start has done its work.
+        self._load("")
         self._take_early(now)
 
-    def _why_not(self, run: Run, rows: Rows) -> str:
+    def _why_not(self, run: "Run", rows: "Rows") -> str:
         points = self._points
-        if self._identity.node not in run.members:
+        if self._id not in run.members:
             return "no member of run %d" % run.number
         if (run.kind == "gossip") != bool(rows.phases):
             return "rows of another kind than the run"
@@ -295,7 +310,7 @@ class Node:
             return "data changed since run %d began" % run.number
         return ""
 
-    def _best_commit(self, run: Run) -> "Commit | None":
+    def _best_commit(self, run: "Run") -> "Commit | None":
         """The greatest commit of this run that flash or a neighbour's retained word holds."""
         best = None
         for payload in (self._flash_commit, self._furthest):
@@ -316,20 +331,22 @@ class Node:
             except MessageError as error:
                 self.count(error.reason)
 
-    def _listen(self, wanted: "list[str]") -> None:
-        """Change the run's subscriptions to these topics, without the prefix."""
+    def _listen(self, rows: "Rows | None") -> None:
+        """Take these rows, and change the subscriptions from the old ones' topics to theirs."""
         before = topics(self._rows) if self._rows else []
-        prefix = self._identity.prefix
-        self._out.extend([Unsubscribe(prefix + topic) for topic in before if topic not in wanted])
-        self._out.extend([Subscribe(prefix + topic) for topic in wanted if topic not in before])
+        wanted = topics(rows) if rows else []
+        prefix = self._prefix
+        self._out.extend([(UNSUBSCRIBE, prefix + topic) for topic in before if topic not in wanted])
+        self._out.extend([(SUBSCRIBE, prefix + topic) for topic in wanted if topic not in before])
+        self._rows = rows
 
     # ---- what is said ----
 
     def _topic(self, kind: str) -> str:
-        return "%s%s/%d" % (self._identity.prefix, kind, self._identity.node)
+        return "%s%s/%d" % (self._prefix, kind, self._id)
 
     def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
-        self._out.append(Publish(self._topic(kind), dumps(report), retain))
+        self._out.append((PUBLISH, self._topic(kind), dumps(report), retain))
 
     def _answer_put(self, error: str) -> None:
         if self._intake is not None and self._intake.pending:
@@ -342,12 +359,12 @@ class Node:
         state = "ready" if not session else "done" if session.done else "running"
         status = {
             "v": 1,
-            "node": self._identity.node,
-            "boot": self._identity.boot,
+            "node": self._id,
+            "boot": self._boot,
             "nonce": self._nonce,
             "state": state,
             "run": session.run.number if session else 0,
-            "step": session.step if session else 0,
+            "step": session.held.step if session and session.held else 0,
             "prepared": self._rows.number if self._rows else 0,
             "dataset": points.dataset.hex() if points else "",
             "rows": points.count if points else 0,
@@ -365,10 +382,14 @@ class Node:
         if self._twin:
             status["twin"] = True
         self._publish("status", status, True)
-        self._heartbeat = ticks.add(now, HEARTBEAT_MS)
+        self._heartbeat = ticks.add(now, _HEARTBEAT_MS)
 
     def _drain(self, now: int) -> "list[Any]":
         """The actions of this event; a run that has just ended says its result last."""
+        if self._ripe:
+            # Only now, when what was read has left the heap: the run's code takes its place.
+            self._ripe = False
+            self._try_begin(now)
         session = self.session
         if session and session.done and not self._told_done:
             self._told_done = True
@@ -386,8 +407,15 @@ class Node:
 def _parse(payload: "bytes | memoryview") -> "dict[str, Any]":
     value = loads(bytes(payload))
     if not isinstance(value, dict):
-        raise RecordError("no object")
+        raise CoreError("no object")
     return value
+
+
+def _number(record: "dict[str, Any]") -> int:
+    number = record.get("run")
+    if not isinstance(number, int):
+        raise CoreError("run is %r" % number)
+    return number
 
 
 def _order(payload: bytes) -> "tuple[int, int]":

@@ -3,18 +3,19 @@
 from array import array
 from hashlib import sha256
 
-from dcka_core.errors import DataError
-from dcka_core.quantise import MAX_DIMENSIONS
+from dcka_core.errors import CoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-MAGIC = b"DCKd"
+    from dcka_core.lloyd import Kernel
+
+_MAGIC = b"DCKd"
 HEADER = 20
 TRAILER = 32
 # Numbers in a block: 8 KB, the most that is asked for in one piece (a fragmented heap refuses more).
-BLOCK_NUMBERS = 4096
+_BLOCK_NUMBERS = 4096
 
 
 class Points:
@@ -32,7 +33,9 @@ class Points:
         self.extents = extents
         self.digest = b""
         self.blocks: list[tuple[array[int], int]] = []
-        self.per_block = BLOCK_NUMBERS // n
+        # The kernel that works on these points, chosen at the first step.
+        self.kernel: Kernel | None = None
+        self.per_block = _BLOCK_NUMBERS // n
 
     def point(self, index: int) -> "list[int]":
         """The n numbers of the point at `index`."""
@@ -44,17 +47,17 @@ class Points:
 def load(stream: "BufferedIOBase") -> Points:
     """Read a data file from its first byte to its last.
 
-    Raises DataError where it is cut, damaged, of another version, or holds a reading beyond its bits.
+    Raises CoreError where it is cut, damaged, of another version, or holds a reading beyond its bits.
     """
     digest = sha256()
     head = _exactly(stream, HEADER, digest)
-    if head[:4] != MAGIC or head[4] != 1:
-        raise DataError("not a data file of version 1")
+    if head[:4] != _MAGIC or head[4] != 1:
+        raise CoreError("not a data file of version 1")
     bits = head[5]
     n = int.from_bytes(head[6:8], "little")
     count = int.from_bytes(head[8:12], "little")
-    if not 1 <= n <= MAX_DIMENSIONS or not 1 <= bits <= 15:
-        raise DataError("%d dimensions of %d bits" % (n, bits))
+    if not 1 <= n <= 512 or not 1 <= bits <= 15:
+        raise CoreError("%d dimensions of %d bits" % (n, bits))
     raw = _exactly(stream, 2 * n, digest)
     extents = [int.from_bytes(raw[2 * j : 2 * j + 2], "little") for j in range(n)]
     points = Points(n, bits, count, bytes(head[12:20]), extents)
@@ -65,14 +68,14 @@ def load(stream: "BufferedIOBase") -> Points:
         left -= here
     points.digest = digest.digest()
     if stream.read(TRAILER + 1) != points.digest:
-        raise DataError("the data file is damaged: its SHA-256 is not the one at its end")
+        raise CoreError("the data file is damaged: its SHA-256 is not the one at its end")
     return points
 
 
 def _exactly(stream: "BufferedIOBase", size: int, digest: "object") -> bytes:
     piece = stream.read(size)
     if len(piece) != size:
-        raise DataError("the data file is cut short")
+        raise CoreError("the data file is cut short")
     digest.update(piece)  # type: ignore[attr-defined]
     return piece
 
@@ -81,8 +84,8 @@ def _block(stream: "BufferedIOBase", numbers: int, bits: int, digest: "object") 
     """`numbers` little-endian u16, read straight into place: every board and desktop here is little-endian."""
     block = array("H", bytes(2 * numbers))
     if stream.readinto(block) != 2 * numbers:
-        raise DataError("the data file is cut short")
+        raise CoreError("the data file is cut short")
     digest.update(block)  # type: ignore[attr-defined]
     if max(block) >> bits:
-        raise DataError("a reading of %d is beyond %d bits" % (max(block), bits))
+        raise CoreError("a reading of %d is beyond %d bits" % (max(block), bits))
     return block

@@ -7,8 +7,8 @@ interval, and the sought Σu / Σm lies in it. So high - low bounds every node's
 from dcka_core.codec import Reader, put_set, put_varint
 from dcka_core.errors import MessageError
 
-SCALE = 256
-_MAX_LEVEL = SCALE << 15
+_SCALE = 256
+_MAX_LEVEL = _SCALE << 15
 
 
 class Spread:
@@ -40,7 +40,7 @@ class Spread:
             if not below:
                 self.lacking |= 1 << cluster
             for j in range(n):
-                level = mass[row + 1 + j] * SCALE // below if below else -1
+                level = mass[row + 1 + j] * _SCALE // below if below else -1
                 self.low[cluster * n + j] = level
                 self.high[cluster * n + j] = level
 

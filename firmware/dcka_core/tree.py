@@ -1,95 +1,201 @@
 """`tree`: exact consensus up a spanning tree (protocol, section 5; the rules' numbers are those of the protocol).
 
-One object per run. It holds the sums of the current step: the node's own, and the latest of each child. What stands
-here twice can't be added twice: a child's sum replaces the last one, and sets that overlap are refused.
+Sums go up, the root commits, everybody adopts. What stands here twice can't be added twice: a child's sum replaces the
+last one, and sets that overlap are refused.
 """
 
+from hashlib import sha256
+
+from dcka_core import session, ticks
 from dcka_core.errors import MessageError
-from dcka_core.messages import UP, Head, Up
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from dcka_core.record import Rows, Run
+from dcka_core.lloyd import assign, update_centres
+from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, Up, read_commit, read_up
 
 
-class Tree:
-    """The sums of one node's subtree in the step that it is in."""
+class Session(session.Session):
+    """A node in a run of `tree`: its own sums of the current step, and the latest message of each child."""
 
-    def __init__(self, run: "Run", rows: "Rows", node: int, boot: int) -> None:
-        self._run = run
-        self._rows = rows
-        self._node = node
-        self._boot = boot
-        self._own_index = 1 << run.index(node)
-        self.epoch = (0, run.root, 0)
-        self.step = -1
-        self._start = b""
-        self._own: list[int] = []
-        self._ssd = 0
+    def start(self, held: "Commit | None", now: int) -> None:
+        """Enter the run: from the start, or from the commit that flash or a neighbour held."""
+        run = self.run
+        # Rule 5: a root that comes back is no root any more, or two commits of one step could differ.
+        self._root = run.root == self.node and not self.returned
+        self._everyone = (1 << len(run.members)) - 1
+        self._epoch = (0, run.root, 0)
+        self._step = -1
+        self._centres: list[int] | None = None
         self._latest: dict[int, Up] = {}
+        self._sent_members = 0
+        if held:
+            self._adopt(held, now)
+        else:
+            self._enter(0, self.start_centres(), now)
+        self._settle(now)
 
-    def begin(self, step: int, start: bytes, sums: "list[int]", ssd: int) -> None:
-        """Enter `step` with the node's own sums, made with the centres whose hash is `start`."""
-        self.step = step
-        self._start = start
-        self._own = sums
-        self._ssd = ssd
-        self._latest = {}
+    # ---- events ----
 
-    def take(self, message: Up) -> None:
-        """Rules 8 and 9: keep a child's latest; MessageError with the reason for which it is dropped."""
-        sender = message.head.sender
-        if sender not in self._rows.children:
+    def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        """A message on an x topic: a child's sums."""
+        message = read_up(payload, self.run)
+        if message.sender != sender:
+            raise MessageError("sender")
+        if sender not in self.rows.children:
             raise MessageError("stranger")
-        if message.parent != self._node:
+        self.heard += 1
+        if message.step < self._step or self.done:
+            self.publish_held()
+            raise MessageError("stale")
+        self._take(message)
+        self.waiting = []
+        self._settle(now)
+
+    def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        """A neighbour's commit: adopted where it is greater than what is held (rule 12)."""
+        commit = read_commit(payload, self.run)
+        self.heard += 1
+        if commit.beats(self.held):
+            self._adopt(commit, now)
+            self._settle(now)
+
+    def tick(self, now: int) -> None:
+        """Patience has run out: say again what was said, with what has come since; name who is missed."""
+        self.deadline = ticks.add(now, self.run.patience_ms)
+        if self._root:
+            members = self.run.members
+            inside = self._contributors()
+            self.waiting = [members[index] for index in range(len(members)) if not inside >> index & 1]
+        else:
+            silent = [child for child in self.rows.children if child not in self._latest]
+            self.waiting = silent or [self.rows.parent]
+            self._send_up()
+
+    def reconnected(self, now: int) -> None:
+        """The link is back: what was said into the outage is said again."""
+        self.publish_held()
+        if not self.done and not self._root:
+            self._sent_members = 0
+            self._settle(now)
+
+    # ---- sums ----
+
+    def _take(self, message: Up) -> None:
+        """Rules 8 and 9: keep a child's latest; MessageError with the reason for which it is dropped."""
+        if message.parent != self.node:
             raise MessageError("parent")
-        if message.epoch != self.epoch:
+        if message.epoch != self._epoch:
             raise MessageError("epoch")
-        if message.head.step != self.step:
+        if message.step != self._step:
             raise MessageError("stale")
         if message.start != self._start:
             raise MessageError("hash")
-        taken = self._own_index
-        for child in self._latest:
-            if child != sender:
-                taken |= self._latest[child].contributors
-        if message.contributors & taken or not message.contributors:
-            raise MessageError("overlap")
-        known = self._latest.get(sender)
-        if known and known.contributors == message.contributors:
+        sender = message.sender
+        known = self._latest.pop(sender, None)
+        if not message.contributors or message.contributors & self._contributors():
+            reason = "overlap"
+        elif known is None or known.contributors != message.contributors:
+            self._latest[sender] = message
+            return
+        else:
             same = known.sums == message.sums and known.ssd == message.ssd
-            raise MessageError("duplicate" if same else "conflict")
-        self._latest[sender] = message
+            reason = "duplicate" if same else "conflict"
+        if known:
+            self._latest[sender] = known
+        raise MessageError(reason)
 
-    def complete(self) -> bool:
-        """Whether every child has been heard in this step."""
-        return len(self._latest) == len(self._rows.children)
-
-    def waiting(self) -> "list[int]":
-        """The children that haven't been heard in this step."""
-        return [child for child in self._rows.children if child not in self._latest]
-
-    def contributors(self) -> int:
-        """Whose sums are in: a bit mask of indices."""
-        members = self._own_index
-        for child in self._latest:
-            members |= self._latest[child].contributors
+    def _contributors(self) -> int:
+        members = self.own
+        for message in self._latest.values():
+            members |= message.contributors
         return members
 
-    def total(self) -> "tuple[list[int], int]":
+    def _total(self) -> "tuple[list[int], int]":
         """The subtree's sums and SSD: whole numbers, so in whatever order they came, the same bits."""
-        sums = list(self._own)
+        sums = list(self._sums)
         ssd = self._ssd
-        for child in self._latest:
-            message = self._latest[child]
+        for message in self._latest.values():
             for index in range(len(sums)):
                 sums[index] += message.sums[index]
             ssd += message.ssd
         return sums, ssd
 
-    def upward(self) -> bytearray:
-        """The message for the parent, with what is in."""
-        sums, ssd = self.total()
-        head = Head(UP, self._run.number, self._node, self._boot, self.step)
-        members = self.contributors()
-        return Up(head, self.epoch, self._start, self._rows.parent, members, sums, ssd).encode(self._run.n)
+    def _send_up(self) -> None:
+        message = Up()
+        message.sender = self.node
+        message.boot = self.boot
+        message.step = self._step
+        message.epoch = self._epoch
+        message.start = self._start
+        message.parent = self.rows.parent
+        message.contributors = self._sent_members = self._contributors()
+        message.sums, message.ssd = self._total()
+        self.send("x/0/%d" % self.node, message.encode(self.run))
+
+    # ---- steps ----
+
+    def _enter(self, step: int, centres: "list[int] | None", now: int) -> None:
+        run = self.run
+        self._step = step
+        self._centres = centres
+        if centres is None:
+            self._sums, self._ssd = [0] * run.rows, 0
+        else:
+            self._sums, self._ssd = assign(self.points, centres, run.k)
+        first = step == 0 and run.init == "local"
+        self._start = _start_hash(run.seed) if first else _centres_hash(centres or [])
+        self._latest = {}
+        self._sent_members = 0
+        self.waiting = []
+        self.deadline = ticks.add(now, run.patience_ms)
+
+    def _settle(self, now: int) -> None:
+        """Go on as far as what has come allows; a loop, since a network of one node commits to itself."""
+        while self._root and not self.done and self._contributors() == self._everyone:
+            self._adopt(self._commit(), now)
+        if self.done or self._root or len(self._latest) < len(self.rows.children):
+            return
+        if self._contributors() != self._sent_members:
+            self._send_up()
+
+    def _commit(self) -> Commit:
+        run = self.run
+        sums, commit_ssd = self._total()
+        first = self._step == 0 and run.init == "local"
+        previous = self.shared_centres() if first or self._centres is None else self._centres
+        commit = Commit()
+        commit.step = self._step + 1
+        commit.epoch = self._epoch
+        commit.contributors = self._everyone
+        commit.missing = 0
+        commit.centres = update_centres(sums, run.k, run.n, previous)
+        commit.counts = [sums[row] for row in range(0, run.rows, run.n + 1)]
+        commit.ssd = commit_ssd
+        commit.flags = KEPT if 0 in commit.counts else 0
+        if commit.centres == self._centres and not first:
+            commit.flags |= FINAL | CONVERGED
+        elif commit.step >= run.max_steps:
+            commit.flags |= FINAL
+        return commit
+
+    def _adopt(self, commit: Commit, now: int) -> None:
+        self.hold(commit)
+        if self._root:
+            self.tell("step", {"step": commit.step - 1, "ssd": commit.ssd, "flags": commit.flags})
+        if commit.flags & FINAL:
+            self.done = True
+            self.deadline = None
+            self.waiting = []
+        else:
+            self._enter(commit.step, commit.centres, now)
+
+
+def _centres_hash(centres: "list[int]") -> bytes:
+    """What a sum says of the centres it was made with: 8 bytes."""
+    digest = sha256()
+    for value in centres:
+        digest.update(value.to_bytes(2, "little"))
+    return digest.digest()[:8]
+
+
+def _start_hash(seed: int) -> bytes:
+    """The hash of step 0 of `local`, where every node has centres of its own."""
+    return sha256(b"local" + seed.to_bytes(8, "little")).digest()[:8]

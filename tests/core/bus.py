@@ -6,10 +6,10 @@ Runs on every interpreter. Faults are drawn from a seeded stream: messages on th
 
 from array import array
 
-from dcka_core.actions import Adopt, Append, Publish, Save, Subscribe, Unsubscribe
+from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
 from dcka_core.points import Points
-from dcka_core.randoms import Stream
+from dcka_core.starts import Stream
 
 
 def make_points(n, bits, dataset, extents, readings):
@@ -87,25 +87,23 @@ class Bus:
     def perform(self, node, actions):
         """Do what a node's core asks for."""
         for action in actions:
-            if isinstance(action, Publish):
-                payload = action.payload
-                self.publish(
-                    action.topic, payload if isinstance(payload, str) else bytes(payload), action.retain
-                )
-            elif isinstance(action, Subscribe):
-                self.subscribe(node, action.topic)
-            elif isinstance(action, Unsubscribe):
-                if action.topic in self.topics[node]:
-                    self.topics[node].remove(action.topic)
-            elif isinstance(action, Save):
-                self.flash[node][action.name] = (
-                    bytes(action.payload) if action.name != "run.json" else action.payload
-                )
-            elif isinstance(action, Append):
-                before = b"" if action.offset == 0 else self.flash[node][action.name]
-                self.flash[node][action.name] = before + bytes(action.payload)
-            elif isinstance(action, Adopt):
-                self.flash[node]["data.bin"] = self.flash[node].pop(action.name)
+            what = action[0]
+            if what == PUBLISH:
+                payload = action[2]
+                self.publish(action[1], payload if isinstance(payload, str) else bytes(payload), action[3])
+            elif what == SUBSCRIBE:
+                self.subscribe(node, action[1])
+            elif what == UNSUBSCRIBE:
+                if action[1] in self.topics[node]:
+                    self.topics[node].remove(action[1])
+            elif what == SAVE:
+                payload = action[2]
+                self.flash[node][action[1]] = payload if isinstance(payload, str) else bytes(payload)
+            elif what == APPEND:
+                before = b"" if action[3] == 0 else self.flash[node][action[1]]
+                self.flash[node][action[1]] = before + bytes(action[2])
+            elif what == ADOPT:
+                self.flash[node]["data.bin"] = self.flash[node].pop(action[1])
 
     # ---- broker ----
 

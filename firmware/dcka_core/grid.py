@@ -1,4 +1,4 @@
-"""The grid that all nodes share: bits of a reading, and the way from a reading to an integer and from sums to a centre."""
+"""From a reading to the grid that all nodes share. A node that is given its points doesn't need this file."""
 
 from math import floor
 
@@ -27,22 +27,3 @@ def quantise(value: float, offset: float, step: float, bits: int) -> int:
     top = (1 << bits) - 1
     level = floor((value - offset) / step + 0.5)
     return 0 if level < 0 else top if level > top else level
-
-
-def half_up(total: int, count: int) -> int:
-    """The mean total / count rounded half up: the exact minimiser on the grid, so that the SSD never rises."""
-    return (2 * total + count) // (2 * count)
-
-
-def update_centres(sums: "list[int]", k: int, n: int, previous: "list[int]") -> "list[int]":
-    """Centres from sums.
-
-    sums: K rows of (m, u_1 ... u_n). previous: K·n integers, kept where a cluster is empty.
-    """
-    centres = []
-    for cluster in range(k):
-        row = cluster * (n + 1)
-        count = sums[row]
-        for j in range(n):
-            centres.append(half_up(sums[row + 1 + j], count) if count else previous[cluster * n + j])
-    return centres

@@ -1,0 +1,1 @@
+"""Runs before main.py on a board. Nothing here may fail, or the board would be hard to reach."""

@@ -1,0 +1,35 @@
+"""How large a run's messages can get. The host asks before it starts a run; no node needs this file."""
+
+from dcka_core.messages import HASH_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dcka_core.record import Run
+
+
+def varint_bytes(value: int) -> int:
+    """Bytes of `value` as a varint."""
+    size = 1
+    while value > 0x7F:
+        value >>= 7
+        size += 1
+    return size
+
+
+def message_bound(run: "Run", groups: int = 1) -> int:
+    """The most bytes that a consensus message of this run can have; `groups`: the most that a gossip row has."""
+    size = len(run.members)
+    # A set's worst case: every other node, a range each of two varints.
+    index = varint_bytes(size)
+    members = index + 2 * index * ((size + 1) // 2)
+    # Byte, run, sender, boot, step, epoch: numbers that grow slowly are allowed five bytes.
+    head = 1 + 5 + 3 + 5 + 5 + 13
+    commit = head + 1 + 2 * members + 2 * run.k * run.n + varint_bytes(run.points) * run.k + 10
+    if run.kind == "gossip":
+        width = (run.modulus_bits + 7) // 8
+        clusters = varint_bytes(run.k) * (run.k + 2)
+        window = members + clusters + 1 + 2 * 4 * run.k * run.n
+        return max(commit, head + 10 + groups * run.rows * width + window)
+    largest = run.points * ((1 << run.bits) - 1)
+    sums = run.k * (varint_bytes(run.points) + run.n * varint_bytes(largest))
+    return max(commit, head + HASH_BYTES + 3 + members + sums + 10)

@@ -1,0 +1,197 @@
+"""The MQTT link: a thin adapter around chumicro-mqtt, the only file that knows its name.
+
+Messages are handed out after the client's tick, not from its callback: there, an OSError of ours would pass for a
+socket's, and anything else would tear the client's state.
+"""
+
+import select
+
+from chumicro_mqtt import MQTTBackpressureError, MQTTError
+from chumicro_mqtt.client import MQTTClient, ProtocolState, WhenOversized
+
+from dcka_core import ticks
+from dcka_device.connector import Connector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# A broker that is away is asked again after 250 ms, then twice as long each time, up to 2 s: asking is cheap.
+_RETRY_MS = 250
+_RETRY_CAP_MS = 2000
+# A connection that ends within 10 s counts as short. After several the cause is not the broker's absence (two nodes of
+# one id throw each other out), so the pause grows further.
+_SHORT_MS = 10000
+_SHORT_CAP_MS = 15000
+# Fixed header, topic and its length, on top of the payload.
+_ENVELOPE = 96
+_WRITE_INTEREST = 2
+# Packets that may wait to be sent: what one event brings (a status, a commit, a sum, subscriptions), and some.
+_QUEUE = 32
+
+
+class Link:
+    """A connection to the broker that mends itself.
+
+    on_up(): connected, all subscriptions asked for again. on_down(): gone. jitter: (bound) -> 0 ... bound - 1.
+    """
+
+    def __init__(
+        self, config: "dict[str, Any]", will: "tuple[str, str]", clock: "Callable[[], int]", jitter: "Callable[[int], int]"
+    ) -> None:
+        broker = config["broker"]
+        self._client = MQTTClient(
+            transport_factory=lambda: Connector(broker["host"], broker["port"]),
+            client_id="dcka-%s-%d" % (config["network"], config["node"]),
+            keep_alive_seconds=config["keepalive"],
+            username=broker.get("user"),
+            password=broker.get("password"),
+            will_topic=will[0],
+            will_message=will[1].encode(),
+            will_retain=True,
+            rx_buffer_size=config["max_message"] + _ENVELOPE,
+            recv_budget_per_tick=config["max_message"] + _ENVELOPE,
+            when_oversized=WhenOversized.DROP_WITH_EVENT,
+            when_disconnected="raise",
+            max_tx_queue_size=_QUEUE,
+            ticks=_Clock(clock),
+        )
+        self._clock = clock
+        self._jitter = jitter
+        self._poll = select.poll()
+        self._registered: Any = None
+        self._retry_at: int | None = None
+        self._refused = 0
+        self._short = 0
+        self._up_since: int | None = None
+        self._inbox: list[tuple[str, bytes]] = []
+        self.up = False
+        self.oversized = 0
+        self.lost = 0
+        self.last_error = ""
+        self._client.on_message = self._keep
+        self._client.on_oversized = self._skip
+
+    def open(self) -> None:
+        """Begin to connect."""
+        self._client.connect()
+
+    def close(self) -> None:
+        """Say good-bye to the broker."""
+        self._client.disconnect()
+
+    def subscribe(self, topic: str) -> None:
+        """Listen to `topic`, now and after every reconnect."""
+        if not self._queued(self._client.subscribe, topic):
+            # The client keeps no wish that it couldn't queue; a new connection asks for all of them again.
+            raise OSError("the link took no subscription to %s" % topic)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Listen to `topic` no longer."""
+        self._queued(self._client.unsubscribe, topic)
+
+    def publish(self, topic: str, payload: "bytes | bytearray | str", retain: bool) -> None:
+        """Send now, or lose it: what is old by the time the link is back helps nobody."""
+        client = self._client
+        if client.state != ProtocolState.CONNECTED:
+            self.lost += 1
+        elif not self._queued(lambda: client.publish(topic, payload, retain=retain)):
+            self.lost += 1
+
+    def _queued(self, ask: "Callable[..., None]", *words: str) -> bool:
+        """Ask the client; where its queue is full, let it send first, for a bounded number of ticks."""
+        for _ in range(_QUEUE):
+            try:
+                ask(*words)
+                return True
+            except MQTTBackpressureError:
+                self._client.handle(self._clock())
+            except MQTTError:
+                return False
+        return False
+
+    def tick(self, now: int) -> "list[tuple[str, bytes]]":
+        """One tick of progress; returns the messages that have come."""
+        client = self._client
+        if client.state == ProtocolState.FAILED:
+            if self._up_since is not None:
+                self._went_down(now)
+            if self._retry_at is None:
+                self._retry_at = ticks.add(now, self._pause())
+            if ticks.diff(now, self._retry_at) < 0:
+                return []
+            self._retry_at = None
+            client.connect()
+        client.handle(now)
+        self.flush(now)
+        if client.state == ProtocolState.CONNECTED and self._up_since is None:
+            self._up_since = now
+            self._refused = 0
+        self.up = client.state == ProtocolState.CONNECTED
+        if client.last_error is not None:
+            self.last_error = str(client.last_error)
+        inbox = self._inbox
+        self._inbox = []
+        return inbox
+
+    def flush(self, now: int) -> None:
+        """Send what is queued: the client sends one packet a tick. A socket that takes no more is left to `wait`."""
+        client = self._client
+        for _ in range(_QUEUE):
+            if client.state != ProtocolState.CONNECTED or not client.io_interest(now) & _WRITE_INTEREST:
+                return
+            client.handle(now)
+
+    def wait(self, now: int, until_ms: int) -> None:
+        """Sleep until the socket has something, or `until_ms` have passed."""
+        client = self._client
+        if client.state == ProtocolState.FAILED:
+            if self._retry_at is not None:
+                until_ms = min(until_ms, max(0, ticks.diff(self._retry_at, now)))
+        else:
+            due = client.next_deadline(now)
+            if due is not None:
+                until_ms = min(until_ms, max(0, ticks.diff(due, now)))
+        self._watch(client.io_socket, client.io_interest(now))
+        self._poll.poll(until_ms)
+
+    def _watch(self, link: "Any", interest: int) -> None:
+        link = getattr(link, "sock", link)
+        if link is not self._registered:
+            if self._registered is not None:
+                self._poll = select.poll()
+            self._registered = link
+            if link is not None:
+                self._poll.register(link, select.POLLIN)
+        if link is not None:
+            events = (select.POLLIN if interest & 1 else 0) | (select.POLLOUT if interest & _WRITE_INTEREST else 0)
+            self._poll.modify(link, events)
+
+    def _went_down(self, now: int) -> None:
+        lasted = ticks.diff(now, self._up_since or now)
+        self._short = self._short + 1 if lasted < _SHORT_MS else 0
+        self._up_since = None
+        self.up = False
+
+    def _pause(self) -> int:
+        """How long to wait before the next attempt, with a quarter of it by chance."""
+        by_short = min(_SHORT_CAP_MS, _RETRY_MS << min(self._short, 8)) if self._short > 1 else _RETRY_MS
+        pause = max(by_short, min(_RETRY_CAP_MS, _RETRY_MS << min(self._refused, 8)))
+        self._refused += 1
+        return pause - pause // 4 + self._jitter(pause // 4 + 1)
+
+    def _keep(self, topic: str, payload: bytes) -> None:
+        self._inbox.append((topic, payload))
+
+    def _skip(self, length: int, topic: "str | None") -> None:
+        self.oversized += 1
+
+
+class _Clock:
+    """The core's ticks in the client's words."""
+
+    def __init__(self, clock: "Callable[[], int]") -> None:
+        self.ticks_ms = clock
+        self.ticks_add = ticks.add
+        self.ticks_diff = ticks.diff

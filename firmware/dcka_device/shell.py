@@ -1,0 +1,189 @@
+"""Wires the node's core to its clock, flash, radio and link, and turns the crank."""
+
+import gc
+import os
+import sys
+import time
+
+import dcka_core
+from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.errors import CoreError
+from dcka_core.node import RUN_FILE, Node
+from dcka_core.parts import MODULES, part
+from dcka_core.session import COMMIT_FILE
+from dcka_core.ticks import PERIOD, diff
+from dcka_device import config
+from dcka_device.link import Link
+from dcka_device.store import Store
+
+try:
+    import network  # noqa: F401
+
+    from dcka_device import wifi
+except ImportError:
+    # A desktop has no radio of its own to look after, and only there is this module missing.
+    wifi = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Bytes between two collections: see main.py. A run makes some 4 KB of waste a slot.
+_LOADING_BYTES = 1024
+_RUNNING_BYTES = 2048
+# The longest sleep: the radio is looked after at least so often.
+_LOOK_MS = 1000
+
+
+def _now() -> int:
+    # The unix port's ticks wrap later than a board's; cut to the core's period they mean the same.
+    return time.ticks_ms() & (PERIOD - 1)
+
+
+def _jitter(bound: int) -> int:
+    return int.from_bytes(os.urandom(2), "little") % bound
+
+
+def _vitals() -> "tuple[int, int]":
+    gc.collect()
+    return gc.mem_alloc(), gc.mem_free()
+
+
+def _runtime() -> str:
+    version = sys.implementation.version
+    return "micropython %d.%d.%d %s" % (version[0], version[1], version[2], sys.platform)
+
+
+def _load(name: str) -> "Any":
+    """A part of the core, in the place of the others: a small heap has no room for code that doesn't run."""
+    for other in MODULES:
+        for module in MODULES[other]:
+            if sys.modules.pop("dcka_core." + module, None):
+                delattr(dcka_core, module)
+    gc.threshold(_LOADING_BYTES)
+    gc.collect()
+    loaded = part(name)
+    gc.threshold(_RUNNING_BYTES)
+    return loaded
+
+
+class Shell:
+    """One node, from its configuration to its loop."""
+
+    def __init__(self, settings: "dict[str, Any]", store: Store) -> None:
+        self._store = store
+        boot = store.raise_boot()
+        nonce = int.from_bytes(os.urandom(4), "little")
+        self._node = Node(
+            settings["network"],
+            settings["node"],
+            boot,
+            nonce,
+            _memory(store.read(RUN_FILE)),
+            store.read(COMMIT_FILE),
+            settings["max_message"],
+            _runtime(),
+            _vitals,
+            _load,
+        )
+        self._link = Link(settings, self._node.will(), _now, _jitter)
+        self._online = False
+        self._wifi = settings.get("wifi")
+
+    def start(self) -> None:
+        """Load the data, begin to connect."""
+        try:
+            points = self._store.points()
+        except CoreError as error:
+            self._do(self._node.data_failed(str(error), _now()))
+        else:
+            if points:
+                self._do(self._node.data_loaded(points, _now()))
+        for topic in self._node.standing_topics():
+            self._link.subscribe(topic)
+        self._link.open()
+
+    def turn(self) -> None:
+        """One turn: what has come, what is due, then sleep until something is."""
+        if wifi and not wifi.joined():
+            wifi.join(self._wifi)
+        now = _now()
+        messages = self._link.tick(now)
+        if self._link.up != self._online:
+            self._online = self._link.up
+            if self._online:
+                self._do(self._node.connected(now))
+            else:
+                self._node.disconnected()
+        while self._link.oversized:
+            self._link.oversized -= 1
+            self._node.count("oversize")
+        while messages:
+            topic, payload = messages.pop(0)
+            self._do(self._node.receive(topic, payload, _now()))
+        due = self._node.deadline()
+        now = _now()
+        if due is not None and diff(due, now) <= 0:
+            self._do(self._node.tick(now))
+            due = self._node.deadline()
+        self._link.flush(now)
+        wait = _LOOK_MS if due is None else max(0, min(_LOOK_MS, diff(due, _now())))
+        self._link.wait(now, wait)
+
+    def close(self) -> None:
+        self._link.close()
+
+    def _do(self, actions: "list[Any]") -> None:
+        """Do what the core asks for, in its order: what is saved is on flash before what follows is sent."""
+        while actions:
+            # Taken out one by one and sent at once, so that what is done with leaves the heap.
+            action = actions.pop(0)
+            what = action[0]
+            if what == PUBLISH:
+                self._link.publish(action[1], action[2], action[3])
+                self._link.flush(_now())
+            elif what == SAVE:
+                self._store.save(action[1], action[2])
+            elif what == SUBSCRIBE:
+                self._link.subscribe(action[1])
+            elif what == UNSUBSCRIBE:
+                self._link.unsubscribe(action[1])
+            else:
+                self._do(self._data(action))
+
+    def _data(self, action: "Any") -> "list[Any]":
+        try:
+            if action[0] == APPEND:
+                self._store.append(action[1], action[2], action[3])
+                return []
+            points = self._store.adopt(action[1])
+        except (OSError, CoreError) as error:
+            return self._node.data_failed("the data can't be stored: %s" % error, _now())
+        if points is None:
+            return self._node.data_failed("the data can't be read back", _now())
+        return self._node.data_loaded(points, _now())
+
+
+def _memory(text: bytes) -> "dict[str, Any] | None":
+    """What RUN_FILE held; a cut file can't be, but a foreign one can: then the node is new to every run."""
+    from json import loads
+
+    try:
+        memory = loads(text)
+    except ValueError:
+        return None
+    return memory if isinstance(memory, dict) else None
+
+
+def main() -> None:
+    """Run for ever; a fault ends it with its traceback."""
+    settings = config.read()
+    if wifi:
+        wifi.join(settings.get("wifi"))
+    shell = Shell(settings, Store())
+    shell.start()
+    try:
+        while True:
+            shell.turn()
+    except KeyboardInterrupt:
+        shell.close()

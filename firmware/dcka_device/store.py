@@ -1,0 +1,61 @@
+"""The node's flash: small files, each written aside and then renamed, so that a power cut leaves the old or the new."""
+
+import os
+
+from dcka_core.points import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dcka_core.points import Points
+
+_DATA_FILE = "data.bin"
+_BOOT_FILE = "boots.txt"
+
+
+class Store:
+    """Files in the current folder, which on a board is the root of its flash."""
+
+    def raise_boot(self) -> int:
+        """Count this boot, on flash before anything is sent (rule 2), and return the count."""
+        try:
+            boots = int(self.read(_BOOT_FILE))
+        except ValueError:
+            boots = 0
+        boots += 1
+        self.save(_BOOT_FILE, str(boots))
+        return boots
+
+    def read(self, name: str) -> bytes:
+        """What the file holds; nothing where there is none."""
+        try:
+            with open(name, "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
+
+    def save(self, name: str, payload: "bytes | bytearray | str") -> None:
+        """Replace the file's content at once or not at all."""
+        aside = name + ".new"
+        with open(aside, "w" if isinstance(payload, str) else "wb") as file:
+            file.write(payload)
+        os.rename(aside, name)
+
+    def append(self, name: str, payload: bytes, offset: int) -> None:
+        """Add to the file; begin it anew where `offset` is 0."""
+        with open(name, "ab" if offset else "wb") as file:
+            file.write(payload)
+
+    def points(self, name: str = _DATA_FILE) -> "Points | None":
+        """The data set; None where there is none. Raises CoreError where it is damaged."""
+        try:
+            file = open(name, "rb")
+        except OSError:
+            return None
+        with file:
+            return load(file)
+
+    def adopt(self, name: str) -> "Points | None":
+        """Put a checked data file in the place of the old one, which stays where the new one can't be read."""
+        points = self.points(name)
+        os.rename(name, _DATA_FILE)
+        return points

@@ -1,0 +1,50 @@
+"""What a board gets: our files, relative to this folder, and those of the MQTT client that it stands on."""
+
+FILES = (
+    "boot.py",
+    "main.py",
+    "dcka_core/__init__.py",
+    "dcka_core/actions.py",
+    "dcka_core/codec.py",
+    "dcka_core/errors.py",
+    "dcka_core/gossip.py",
+    "dcka_core/gossip_session.py",
+    "dcka_core/intake.py",
+    "dcka_core/kernel.py",
+    "dcka_core/kernel_viper.py",
+    "dcka_core/kernel_viper_2d.py",
+    "dcka_core/lloyd.py",
+    "dcka_core/messages.py",
+    "dcka_core/node.py",
+    "dcka_core/parts.py",
+    "dcka_core/points.py",
+    "dcka_core/record.py",
+    "dcka_core/session.py",
+    "dcka_core/spread.py",
+    "dcka_core/starts.py",
+    "dcka_core/ticks.py",
+    "dcka_core/tree.py",
+    "dcka_device/__init__.py",
+    "dcka_device/config.py",
+    "dcka_device/connector.py",
+    "dcka_device/link.py",
+    "dcka_device/shell.py",
+    "dcka_device/store.py",
+    "dcka_device/wifi.py",
+)
+# Paths as they are imported; the build finds them among the installed packages.
+LIBRARIES = ("chumicro_mqtt/__init__.py", "chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
+# What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.
+UNUSED = {
+    "chumicro_mqtt/client.py": (
+        "default_client_id",
+        "InboundPublish.__repr__",
+        "MQTTClient.from_config",
+        "MQTTClient.hold",
+        "MQTTClient.set_will",
+        "MQTTClient.next_message",
+        "MQTTClient._inbound_stream_ended",
+        "MQTTClient.check",
+        "MQTTClient.io_error",
+    ),
+}
