@@ -18,7 +18,7 @@ _MAX_SLOT = 1 << 32
 
 
 class _Heard:
-    """What a node has of one neighbour in one phase: the last running sums it has counted, and one message in waiting."""
+    """What a node has of one neighbour in one phase: the last running sums counted, and one message in waiting."""
 
     def __init__(self, rows: int) -> None:
         self.last = [0] * rows

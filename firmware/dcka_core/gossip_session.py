@@ -13,7 +13,7 @@ class Session(session.Session):
     """The slots' order and their timeouts; the mass itself lives in `Gossip`."""
 
     def start(self, held: "Commit | None", now: int) -> None:
-        """Enter the run. A node that has come back puts nothing into the step it finds: it may have been counted in it."""
+        """Enter the run. A node that has come back puts nothing into the step it finds: its mass may be in it."""
         self._gossip = Gossip(self.run, self.rows, self.node, self.boot)
         self._own_ssd = 0
         self._put = ""
@@ -22,6 +22,11 @@ class Session(session.Session):
         self._final_at = -1
         self._ahead = -1
         self._centres: list[int] | None = None
+        if held and held.flags & FINAL:
+            # The run is over; what is left is to say so.
+            self.hold(held)
+            self.done = True
+            return
         if held:
             self.held = held
             self._enter(held.step, held.centres, True, True)
@@ -108,7 +113,7 @@ class Session(session.Session):
             self.send("x/%d/%d" % (phase, self.node), message)
 
     def _repeat(self, phase: int, now: int) -> None:
-        """Answer a neighbour that seems to lack our last message of `phase`; not too often, or two would echo for ever."""
+        """Answer a neighbour that seems to lack our last message of `phase`: seldom, or two would echo for ever."""
         if self._repeated is not None and ticks.diff(now, self._repeated) < self.run.patience_ms // 2:
             return
         message = self._gossip.message(phase)
@@ -137,7 +142,9 @@ class Session(session.Session):
         step = gossip.step
         own = self._centres
         previous = own if own is not None and (step or run.init != "local") else self.shared_centres()
-        centres = update_centres(gossip.mass, run.k, run.n, previous)
+        # Floors can lift the ratio of tiny masses above the grid, where a squared distance would leave 31 bits.
+        top = (1 << run.bits) - 1
+        centres = [min(top, value) for value in update_centres(gossip.mass, run.k, run.n, previous)]
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
         if gossip.still() or self._final_at == step + 1:
@@ -177,7 +184,5 @@ class Session(session.Session):
         self.tell("step", report)
 
     def _differs(self, old: "list[int]", new: "list[int]") -> bool:
-        for index in range(len(old)):
-            if abs(new[index] - old[index]) * 256 > self.run.tolerance:
-                return True
-        return False
+        far = [abs(new[index] - old[index]) * 256 > self.run.tolerance for index in range(len(old))]
+        return True in far

@@ -1,14 +1,10 @@
 """The kernel for any n as machine code, 0 bytes allocated a call.
 
-Importing this fails where there is no emitter for the machine: `lloyd.kernel_for` then takes a plain one. Only viper's rules differ: no literal of 2^30 or more, and
-32-bit loads give no sign, so everything that is kept stays non-negative.
+Importing this fails where there is no emitter for the machine: `lloyd.kernel_for` then takes a plain one. Only viper's
+rules differ: no literal of 2^30 or more, and 32-bit loads give no sign, so everything that is kept stays non-negative.
 """
 
 import micropython
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from micropython import ptr16, ptr32
 
 
 @micropython.viper
@@ -41,3 +37,4 @@ def accumulate(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: p
         at += n
         sums[low] += best & 0xFFFF
         sums[low + 1] += best >> 16
+    return None

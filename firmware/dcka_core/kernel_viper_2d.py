@@ -2,10 +2,6 @@
 
 import micropython
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from micropython import ptr16, ptr32
-
 
 @micropython.viper
 def accumulate(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: ptr32) -> object:
@@ -37,3 +33,4 @@ def accumulate(block: ptr16, count: int, n: int, centres: ptr16, k: int, sums: p
         sums[low] += best & 0xFFFF
         sums[low + 1] += best >> 16
         at += 2
+    return None

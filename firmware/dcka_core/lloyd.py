@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     Kernel = Callable[[array[int], int, int, array[int], int, array[int]], object]
 
-# Points in the 32-bit accumulator between two flushes: sums of 15 bits stay below 2^30, the SSD's low halves below 2^31.
+# Points in the 32-bit accumulator between two flushes: sums of 15 bits stay below 2^30, the SSD's low halves below
+# 2^31.
 _FLUSH_POINTS = 32000
 
 
@@ -21,7 +22,8 @@ def kernel_for(n: int) -> "tuple[Kernel, str]":
             from dcka_core.kernel_viper_2d import accumulate
         else:
             from dcka_core.kernel_viper import accumulate
-        return accumulate, "viper"
+        fast: Kernel = accumulate  # type: ignore[assignment]
+        return fast, "viper"
     except (ImportError, ValueError, SyntaxError):
         # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on CPython.
         from dcka_core import kernel

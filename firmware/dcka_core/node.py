@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from dcka_core import gossip_session, tree
     from dcka_core.messages import Commit
     from dcka_core.points import Points
     from dcka_core.record import Rows, Run
-    from dcka_core.session import Session
+
+    Session = tree.Session | gossip_session.Session
 
 RUN_FILE = "run.json"
 # A status at least so often: a will that came late, or a forged "offline", is put right within it.
@@ -32,7 +34,8 @@ class Node:
     """One node of a network.
 
     boot: this boot's count, already on flash. nonce: random, of this boot. memory: what RUN_FILE held, or None.
-    commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes. load: `parts.part`, or what does the same.
+    commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes. load: `parts.part`, or what
+    does the same with less memory.
     """
 
     def __init__(
@@ -72,7 +75,6 @@ class Node:
         self._problem = ""
         self._began = 0
         self._told_done = True
-        self._told_waiting: list[int] = []
         self._heartbeat: int | None = None
         self._intake: Any = None
         self.session: Session | None = None
@@ -139,6 +141,10 @@ class Node:
             self._ripe = True
             self._publish_status(now)
         return self._drain(now)
+
+    def forget_data(self) -> None:
+        """A new data file is about to be read: a small heap has no room for two."""
+        self._points = None
 
     def data_failed(self, error: str, now: int) -> "list[Any]":
         """The data file could not be stored or read: the old one stays."""
@@ -269,7 +275,9 @@ class Node:
         run = self._run
         rows = self._rows
         points = self._points
-        if not self._settled or not run or not rows or run.number != rows.number or run.number <= self._newest:
+        if not self._settled or not run or not rows:
+            return
+        if run.number != rows.number or run.number <= self._newest:
             return
         self._problem = self._why_not(run, rows)
         if self._problem or points is None:
@@ -285,10 +293,11 @@ class Node:
         held = self._best_commit(run)
         self._began = now
         self._told_done = False
-        self._told_waiting = []
         identity = (self._prefix, self._id, self._boot)
         module = self._load(run.kind)
-        self.session = module.Session(run, rows, points, identity, self._memory["boot"], self._load, self._out)
+        self.session = module.Session(
+            run, rows, points, identity, self._memory["boot"], self._load, self._out
+        )
         module = None
         self._publish_status(now)
         self.session.start(held, now)
@@ -315,10 +324,15 @@ class Node:
         best = None
         for payload in (self._flash_commit, self._furthest):
             # Flash holds an older run's at the start of every run.
-            if payload and peek_run(payload) == run.number:
+            if not payload or peek_run(payload) != run.number:
+                continue
+            try:
                 commit = read_commit(payload, run)
-                if commit.beats(best):
-                    best = commit
+            except MessageError as error:
+                self.count(error.reason)
+                continue
+            if commit.beats(best):
+                best = commit
         self._flash_commit = self._furthest = b""
         return best
 

@@ -66,14 +66,15 @@ def load(stream: "BufferedIOBase") -> Points:
         here = min(left, points.per_block)
         points.blocks.append((_block(stream, here * n, bits, digest), here))
         left -= here
-    points.digest = digest.digest()
-    if stream.read(TRAILER + 1) != points.digest:
+    total: bytes = digest.digest()
+    points.digest = total
+    if stream.read(TRAILER + 1) != total:
         raise CoreError("the data file is damaged: its SHA-256 is not the one at its end")
     return points
 
 
 def _exactly(stream: "BufferedIOBase", size: int, digest: "object") -> bytes:
-    piece = stream.read(size)
+    piece: bytes = stream.read(size)
     if len(piece) != size:
         raise CoreError("the data file is cut short")
     digest.update(piece)  # type: ignore[attr-defined]

@@ -32,7 +32,8 @@ _GOSSIP_NUMBERS = (
 class Run:
     """A run as every node sees it (protocol, section 3).
 
-    members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums, K·(n + 1).
+    members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
+    K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     """
 
@@ -172,5 +173,5 @@ def read_rows(record: "dict[str, Any]") -> Rows:
                 raise CoreError("share %r" % shares)
             rows.phases.append((shares, {int(who): int(group) for who, group in row["hear"]}))
     except (KeyError, TypeError) as error:
-        raise CoreError("phases: %r" % error)
+        raise CoreError("phases: %r" % error) from error
     return rows

@@ -31,8 +31,8 @@ class Session:
     """A node in a run. `out` collects the actions that the shell has to do, in their order.
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
-    run; a later one means that it has come back. load: `parts.part`, or what does the same. The kinds of consensus add start, receive, receive_commit, tick and
-    reconnected.
+    run; a later one means that it has come back. load: `parts.part`, or what does the same. The kinds of consensus add
+    start, receive, receive_commit, tick and reconnected.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """What a window of `gossip` floods: the lowest and highest ratio of every coordinate, who is ready, who has moved.
 
-The ratios x¹ / x² of all nodes lie between `low` and `high` once every node's have come; mixing mass never widens that
-interval, and the sought Σu / Σm lies in it. So high - low bounds every node's error, also in the slots after the window.
+The ratios x¹ / x² of all nodes lie between `low` and `high` once every node's have come; mixing mass never widens
+that interval, and the sought Σu / Σm lies in it. So high - low bounds every node's error, also in the slots after the
+window.
 """
 
 from dcka_core.codec import Reader, put_set, put_varint

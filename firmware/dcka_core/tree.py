@@ -193,9 +193,11 @@ def _centres_hash(centres: "list[int]") -> bytes:
     digest = sha256()
     for value in centres:
         digest.update(value.to_bytes(2, "little"))
-    return digest.digest()[:8]
+    whole: bytes = digest.digest()
+    return whole[:8]
 
 
 def _start_hash(seed: int) -> bytes:
     """The hash of step 0 of `local`, where every node has centres of its own."""
-    return sha256(b"local" + seed.to_bytes(8, "little")).digest()[:8]
+    whole: bytes = sha256(b"local" + seed.to_bytes(8, "little")).digest()
+    return whole[:8]

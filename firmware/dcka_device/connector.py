@@ -16,11 +16,11 @@ _TCP, _NODELAY = 6, 1
 # EINPROGRESS is 115 on Linux, 36 on macOS, 119 on an ESP32.
 _PENDING = (errno.EINPROGRESS, 115, 119, 36)
 
-_addresses: "dict[tuple[str, int], object]" = {}
+_addresses: "dict[tuple[str, int], Any]" = {}
 
 
 class Transport:
-    """A socket with the two methods that the client calls and MicroPython names otherwise. `sock` is what can be polled."""
+    """A socket with the two methods that the client calls and MicroPython names otherwise; `sock` can be polled."""
 
     def __init__(self, sock: "Any") -> None:
         self.sock = sock
@@ -56,7 +56,7 @@ class Connector:
         where = (host, port)
         if where not in _addresses:
             _addresses[where] = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)[0]
-        family, kind, _, _, address = _addresses[where]  # type: ignore[misc]
+        family, kind, _, _, address = _addresses[where]
         link = socket.socket(family, kind)
         self.socket = Transport(link)
         link.setblocking(False)

@@ -38,7 +38,11 @@ class Link:
     """
 
     def __init__(
-        self, config: "dict[str, Any]", will: "tuple[str, str]", clock: "Callable[[], int]", jitter: "Callable[[int], int]"
+        self,
+        config: "dict[str, Any]",
+        will: "tuple[str, str]",
+        clock: "Callable[[], int]",
+        jitter: "Callable[[int], int]",
     ) -> None:
         broker = config["broker"]
         self._client = MQTTClient(
@@ -91,12 +95,11 @@ class Link:
         """Listen to `topic` no longer."""
         self._queued(self._client.unsubscribe, topic)
 
-    def publish(self, topic: str, payload: "bytes | bytearray | str", retain: bool) -> None:
+    def publish(self, topic: str, payload: "bytes | str", retain: bool) -> None:
         """Send now, or lose it: what is old by the time the link is back helps nobody."""
         client = self._client
-        if client.state != ProtocolState.CONNECTED:
-            self.lost += 1
-        elif not self._queued(lambda: client.publish(topic, payload, retain=retain)):
+        up = client.state == ProtocolState.CONNECTED
+        if not up or not self._queued(lambda: client.publish(topic, payload, retain=retain)):
             self.lost += 1
 
     def _queued(self, ask: "Callable[..., None]", *words: str) -> bool:
@@ -165,7 +168,9 @@ class Link:
             if link is not None:
                 self._poll.register(link, select.POLLIN)
         if link is not None:
-            events = (select.POLLIN if interest & 1 else 0) | (select.POLLOUT if interest & _WRITE_INTEREST else 0)
+            events = (select.POLLIN if interest & 1 else 0) | (
+                select.POLLOUT if interest & _WRITE_INTEREST else 0
+            )
             self._poll.modify(link, events)
 
     def _went_down(self, now: int) -> None:

@@ -37,7 +37,9 @@ _LOOK_MS = 1000
 
 def _now() -> int:
     # The unix port's ticks wrap later than a board's; cut to the core's period they mean the same.
-    return time.ticks_ms() & (PERIOD - 1)
+    ticks: Any = time.ticks_ms()
+    now: int = ticks & (PERIOD - 1)
+    return now
 
 
 def _jitter(bound: int) -> int:
@@ -156,12 +158,14 @@ class Shell:
             if action[0] == APPEND:
                 self._store.append(action[1], action[2], action[3])
                 return []
+            self._node.forget_data()
+            gc.collect()
             points = self._store.adopt(action[1])
         except (OSError, CoreError) as error:
-            return self._node.data_failed("the data can't be stored: %s" % error, _now())
-        if points is None:
-            return self._node.data_failed("the data can't be read back", _now())
-        return self._node.data_loaded(points, _now())
+            actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
+            points = self._store.points()
+            return actions + (self._node.data_loaded(points, _now()) if points else [])
+        return self._node.data_loaded(points, _now()) if points else []
 
 
 def _memory(text: bytes) -> "dict[str, Any] | None":

@@ -29,7 +29,8 @@ class Store:
         """What the file holds; nothing where there is none."""
         try:
             with open(name, "rb") as file:
-                return file.read()
+                content: bytes = file.read()
+                return content
         except OSError:
             return b""
 
@@ -48,14 +49,17 @@ class Store:
     def points(self, name: str = _DATA_FILE) -> "Points | None":
         """The data set; None where there is none. Raises CoreError where it is damaged."""
         try:
-            file = open(name, "rb")
+            file = open(name, "rb")  # noqa: SIM115
         except OSError:
             return None
         with file:
             return load(file)
 
     def adopt(self, name: str) -> "Points | None":
-        """Put a checked data file in the place of the old one, which stays where the new one can't be read."""
+        """Put a checked data file in the place of the old one, which stays where the new one can't be read.
+
+        Raises OSError and CoreError.
+        """
         points = self.points(name)
         os.rename(name, _DATA_FILE)
         return points

@@ -4,7 +4,7 @@ import time
 
 import network
 
-from dcka_core import ticks
+from dcka_core.ticks import PERIOD, diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 # Association and DHCP take 1.6 s on an ESP32 where all is well; ten times that is a fault.
 _JOIN_MS = 16000
 _LOOK_MS = 100
+
+
+def _now() -> int:
+    ticks: Any = time.ticks_ms()
+    now: int = ticks & (PERIOD - 1)
+    return now
 
 
 def join(settings: "dict[str, Any] | None") -> None:
@@ -24,13 +30,13 @@ def join(settings: "dict[str, Any] | None") -> None:
     if station.isconnected():
         return
     station.connect(settings["ssid"], settings.get("password", ""))
-    began = time.ticks_ms()
+    began = _now()
     while not station.isconnected():
-        if ticks.diff(time.ticks_ms(), began) > _JOIN_MS:
+        if diff(_now(), began) > _JOIN_MS:
             raise OSError("wifi %s: status %r" % (settings["ssid"], station.status()))
         time.sleep_ms(_LOOK_MS)
 
 
 def joined() -> bool:
     """Whether the radio has an access point."""
-    return network.WLAN(network.STA_IF).isconnected()  # type: ignore[no-any-return]
+    return network.WLAN(network.STA_IF).isconnected()

@@ -1,4 +1,4 @@
-"""A network of nodes in one process: a broker that delivers what it is told to, with a clock that is told to go on.
+"""A network of nodes in one process: a broker that delivers what it is told, a clock that is told to go on.
 
 Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x topics (and `commit`, where
 `everything` is set) are lost, doubled or delayed past others.
