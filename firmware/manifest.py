@@ -1,9 +1,11 @@
-"""What a board gets: our files, relative to this folder, and those of the MQTT client that it stands on."""
+"""What a board gets: our files, relative to this folder, and those of the MQTT client that it stands on.
+
+No `__init__.py`: MicroPython takes a folder for a package without one, and each would cost 400 bytes of heap.
+"""
 
 FILES = (
     "boot.py",
     "main.py",
-    "dcka_core/__init__.py",
     "dcka_core/actions.py",
     "dcka_core/codec.py",
     "dcka_core/errors.py",
@@ -24,7 +26,6 @@ FILES = (
     "dcka_core/starts.py",
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
-    "dcka_device/__init__.py",
     "dcka_device/config.py",
     "dcka_device/connector.py",
     "dcka_device/link.py",
@@ -33,7 +34,7 @@ FILES = (
     "dcka_device/wifi.py",
 )
 # Paths as they are imported; the build finds them among the installed packages.
-LIBRARIES = ("chumicro_mqtt/__init__.py", "chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
+LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
 # What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.
 UNUSED = {
     "chumicro_mqtt/client.py": (

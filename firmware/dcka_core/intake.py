@@ -6,7 +6,6 @@ from dcka_core.actions import ADOPT, APPEND
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
 from dcka_core.messages import CHUNK
-from dcka_core.points import HEADER, TRAILER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
 
 ASIDE = "data.new"
 _LIMIT = 1 << 31
+# Of a data file: the bytes before the extents, and the digest after the points.
+_HEADER = 20
+_TRAILER = 32
 
 
 class Intake:
@@ -36,7 +38,7 @@ class Intake:
         total = reader.varint(_LIMIT)
         offset = reader.varint(_LIMIT)
         size = len(payload) - reader.position
-        if size < 1 or offset + size > total or total < HEADER + TRAILER:
+        if size < 1 or offset + size > total or total < _HEADER + _TRAILER:
             raise MessageError("value")
         if offset == 0 and transfer != self._transfer:
             self._begin(transfer, total)
@@ -71,7 +73,7 @@ class Intake:
     def _accept(self, piece: bytes, offset: int) -> "tuple[list[Any], dict[str, Any] | None]":
         self._next = offset + len(piece)
         # The last 32 bytes are the digest of all before: what belongs to them is held back from it.
-        inside = max(0, min(self._total - TRAILER - offset, len(piece)))
+        inside = max(0, min(self._total - _TRAILER - offset, len(piece)))
         self._digest.update(piece[:inside])
         self._tail += piece[inside:]
         actions: list[Any] = [(APPEND, ASIDE, piece, offset)]

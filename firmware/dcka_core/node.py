@@ -6,7 +6,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 
 from json import dumps, loads
 
-from dcka_core import VERSION, ticks
+from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import peek_commit, peek_run, read_commit
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Session = tree.Session | gossip_session.Session
 
+VERSION = "0.1.0"
 RUN_FILE = "run.json"
 # A status at least so often: a will that came late, or a forged "offline", is put right within it.
 _HEARTBEAT_MS = 10000

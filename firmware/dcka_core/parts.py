@@ -11,6 +11,7 @@ MODULES = {
     "intake": ("intake",),
     "record": ("record",),
     "starts": ("starts",),
+    "points": ("points",),
 }
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from dcka_core.lloyd import Kernel
 
 _MAGIC = b"DCKd"
-HEADER = 20
-TRAILER = 32
+_HEADER = 20
+_TRAILER = 32
 # Numbers in a block: 8 KB, the most that is asked for in one piece (a fragmented heap refuses more).
 _BLOCK_NUMBERS = 4096
 
@@ -21,27 +21,35 @@ _BLOCK_NUMBERS = 4096
 class Points:
     """Readings on the grid, in blocks of at most 8 KB.
 
-    n, bits, count (points), dataset (8 bytes), extents (n integers), digest (SHA-256 of the file),
-    blocks: list of (array('H') of count·n numbers, count).
+    n, bits, count (points), dataset (8 bytes), extents (n integers), digest (SHA-256 of the file), per_block (points in
+    a full block), blocks: list of (array('H') of count·n numbers, count). kernel: what works on them, chosen at the
+    first step. No methods, so that a node can drop this file once it has loaded its data.
     """
 
-    def __init__(self, n: int, bits: int, count: int, dataset: bytes, extents: "list[int]") -> None:
-        self.n = n
-        self.bits = bits
-        self.count = count
-        self.dataset = dataset
-        self.extents = extents
-        self.digest = b""
-        self.blocks: list[tuple[array[int], int]] = []
-        # The kernel that works on these points, chosen at the first step.
-        self.kernel: Kernel | None = None
-        self.per_block = _BLOCK_NUMBERS // n
+    n: int
+    bits: int
+    count: int
+    dataset: bytes
+    extents: "list[int]"
+    digest: bytes
+    per_block: int
+    blocks: "list[tuple[array[int], int]]"
+    kernel: "Kernel | None"
 
-    def point(self, index: int) -> "list[int]":
-        """The n numbers of the point at `index`."""
-        block, _ = self.blocks[index // self.per_block]
-        start = index % self.per_block * self.n
-        return [block[start + j] for j in range(self.n)]
+
+def new_points(n: int, bits: int, count: int, dataset: bytes, extents: "list[int]") -> Points:
+    """Points without their blocks."""
+    points = Points()
+    points.n = n
+    points.bits = bits
+    points.count = count
+    points.dataset = dataset
+    points.extents = extents
+    points.digest = b""
+    points.per_block = _BLOCK_NUMBERS // n
+    points.blocks = []
+    points.kernel = None
+    return points
 
 
 def load(stream: "BufferedIOBase") -> Points:
@@ -50,7 +58,7 @@ def load(stream: "BufferedIOBase") -> Points:
     Raises CoreError where it is cut, damaged, of another version, or holds a reading beyond its bits.
     """
     digest = sha256()
-    head = _exactly(stream, HEADER, digest)
+    head = _exactly(stream, _HEADER, digest)
     if head[:4] != _MAGIC or head[4] != 1:
         raise CoreError("not a data file of version 1")
     bits = head[5]
@@ -60,7 +68,7 @@ def load(stream: "BufferedIOBase") -> Points:
         raise CoreError("%d dimensions of %d bits" % (n, bits))
     raw = _exactly(stream, 2 * n, digest)
     extents = [int.from_bytes(raw[2 * j : 2 * j + 2], "little") for j in range(n)]
-    points = Points(n, bits, count, bytes(head[12:20]), extents)
+    points = new_points(n, bits, count, bytes(head[12:20]), extents)
     left = count
     while left:
         here = min(left, points.per_block)
@@ -68,7 +76,7 @@ def load(stream: "BufferedIOBase") -> Points:
         left -= here
     total: bytes = digest.digest()
     points.digest = total
-    if stream.read(TRAILER + 1) != total:
+    if stream.read(_TRAILER + 1) != total:
         raise CoreError("the data file is damaged: its SHA-256 is not the one at its end")
     return points
 

@@ -48,7 +48,9 @@ def draw_local(points: "Points", k: int, seed: int, node: int) -> "list[int] | N
             drawn.append(index)
     centres: list[int] = []
     for index in drawn:
-        centres.extend(points.point(index))
+        block, _ = points.blocks[index // points.per_block]
+        start = index % points.per_block * points.n
+        centres.extend([block[start + j] for j in range(points.n)])
     return centres
 
 

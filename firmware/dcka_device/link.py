@@ -6,7 +6,7 @@ socket's, and anything else would tear the client's state.
 
 import select
 
-from chumicro_mqtt import MQTTBackpressureError, MQTTError
+from chumicro_mqtt._wire import MQTTBackpressureError, MQTTError
 from chumicro_mqtt.client import MQTTClient, ProtocolState, WhenOversized
 
 from dcka_core import ticks

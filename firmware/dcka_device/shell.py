@@ -6,13 +6,13 @@ import sys
 import time
 
 import dcka_core
+import dcka_device
 from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
 from dcka_core.session import COMMIT_FILE
 from dcka_core.ticks import PERIOD, diff
-from dcka_device import config
 from dcka_device.link import Link
 from dcka_device.store import Store
 
@@ -181,10 +181,13 @@ def _memory(text: bytes) -> "dict[str, Any] | None":
 
 def main() -> None:
     """Run for ever; a fault ends it with its traceback."""
+    from dcka_device import config
+
     settings = config.read()
+    del config, sys.modules["dcka_device.config"], dcka_device.config
     if wifi:
         wifi.join(settings.get("wifi"))
-    shell = Shell(settings, Store())
+    shell = Shell(settings, Store(_load))
     shell.start()
     try:
         while True:

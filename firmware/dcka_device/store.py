@@ -2,10 +2,11 @@
 
 import os
 
-from dcka_core.points import load
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from dcka_core.points import Points
 
 _DATA_FILE = "data.bin"
@@ -13,7 +14,10 @@ _BOOT_FILE = "boots.txt"
 
 
 class Store:
-    """Files in the current folder, which on a board is the root of its flash."""
+    """Files in the current folder, which on a board is the root of its flash. load: `parts.part`, or what does the same."""
+
+    def __init__(self, load: "Callable[[str], Any]") -> None:
+        self._load = load
 
     def raise_boot(self) -> int:
         """Count this boot, on flash before anything is sent (rule 2), and return the count."""
@@ -53,7 +57,9 @@ class Store:
         except OSError:
             return None
         with file:
-            return load(file)
+            points: Points = self._load("points").load(file)
+        self._load("")
+        return points
 
     def adopt(self, name: str) -> "Points | None":
         """Put a checked data file in the place of the old one, which stays where the new one can't be read.

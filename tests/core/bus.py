@@ -8,14 +8,14 @@ from array import array
 
 from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
-from dcka_core.points import Points
+from dcka_core.points import new_points
 from dcka_core.starts import Stream
 
 
 def make_points(n, bits, dataset, extents, readings):
     """Points from a flat list of integers."""
     count = len(readings) // n
-    points = Points(n, bits, count, dataset, extents)
+    points = new_points(n, bits, count, dataset, extents)
     for start in range(0, count, points.per_block):
         here = min(points.per_block, count - start)
         points.blocks.append((array("H", readings[start * n : (start + here) * n]), here))
