@@ -16,10 +16,15 @@ class FirmwareFilesError(DckaError):
 
 @dataclass(frozen=True)
 class BoardFile:
-    """One file of a board: its path there, and where it is read here."""
+    """One file of a board: its path there, and where it is read here.
+
+    `library`: it is not ours. `unused`: its functions ("name" or "Class.name") that no node calls.
+    """
 
     path: PurePosixPath
     source: Path
+    library: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def firmware_folder() -> Path:
@@ -37,16 +42,18 @@ def firmware_folder() -> Path:
 def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     """What a board gets, as sources, by its manifest: `FILES` of this folder and `LIBRARIES` installed here.
 
-    Raises `FirmwareFilesError` for a manifest without these two names, a path that leaves the folder, comes
-    twice or is not there, and a library that is not installed.
+    `UNUSED` (path → names), where the manifest has it, says what can be left out when they are compiled.
+    Raises `FirmwareFilesError` for a manifest without the first two names, a path that leaves the folder, comes
+    twice or is not there, a library that is not installed, and `UNUSED` for a path that no board gets.
     """
     folder = firmware if firmware is not None else firmware_folder()
     manifest = folder / MANIFEST
     names = runpy.run_path(str(manifest))
+    unused = _unused(names, manifest)
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
-        for text in _paths(names, key, manifest):
-            file = BoardFile(PurePosixPath(text), locate(text))
+        for text in _texts(names, key, manifest):
+            file = BoardFile(PurePosixPath(text), locate(text), key == "LIBRARIES", unused.pop(text, ()))
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
                 raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
             if file.path in found:
@@ -54,14 +61,23 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
             if not file.source.is_file():
                 raise FirmwareFilesError(f"{manifest}: {key} has {text}, but there is no {file.source}")
             found[file.path] = file
+    if unused:
+        raise FirmwareFilesError(f"{manifest}: UNUSED has {min(unused)}, which no board gets")
     return tuple(found.values())
 
 
-def _paths(names: dict[str, object], key: str, manifest: Path) -> tuple[str, ...]:
+def _texts(names: dict[str, object], key: str, manifest: Path) -> tuple[str, ...]:
     value = names.get(key)
     if not isinstance(value, (tuple, list)) or not all(isinstance(text, str) for text in value):
-        raise FirmwareFilesError(f"{manifest}: {key} must be a tuple of paths")
+        raise FirmwareFilesError(f"{manifest}: {key} must be a tuple of texts")
     return tuple(value)
+
+
+def _unused(names: dict[str, object], manifest: Path) -> dict[str, tuple[str, ...]]:
+    value = names.get("UNUSED", {})
+    if not isinstance(value, dict) or not all(isinstance(path, str) for path in value):
+        raise FirmwareFilesError(f"{manifest}: UNUSED must be a dict: path → a tuple of names")
+    return {path: _texts(value, path, manifest) for path in value}
 
 
 def _library_file(text: str) -> Path:

@@ -1,67 +1,39 @@
 """What the firmware's sources lose before they are compiled for a node: names and lines that only readers need.
 
-Lines stay where they are: a traceback of a node still tells file and line. MicroPython keeps every distinct name once, for about 12 bytes and its letters: on a node, a quarter of the code's heap.
-A private name (one leading underscore) is its file's own business, so each file's private names become `_0`, `_1`, …,
-and all files share those. Lines stay where they are: a traceback still tells file and line.
+Lines stay where they are: a node's traceback still tells file and line. MicroPython keeps every distinct name
+once, for about 12 bytes and its letters: on a node, a quarter of the code's heap. A private name (one leading
+underscore) is its file's own business, so each file's private names become `_0`, `_1`, …, and all files share
+those few.
 """
 
 import ast
 import io
-import keyword
 import re
 import tokenize
 from collections.abc import Collection, Iterator, Mapping
+from typing import TypeVar
 
 _PRIVATE = re.compile(r"_[A-Za-z][A-Za-z0-9_]*")
+_SHORT = re.compile(r"_[0-9]+")
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
-    return list(tokenize.generate_tokens(io.StringIO(text).readline))
-
-
-def _private_names(tokens: list[tokenize.TokenInfo]) -> set[str]:
-    return {token.string for token in tokens if token.type == tokenize.NAME and _PRIVATE.fullmatch(token.string)}
-
-
-def _quoted_names(tokens: list[tokenize.TokenInfo]) -> set[str]:
-    """Private names in strings: an f-string may use them, and `getattr` may ask for them."""
-    texts = [token.string for token in tokens if token.type == tokenize.STRING and not _is_docstring(token)]
-    return {name for text in texts for name in _PRIVATE.findall(text)}
-
-
-def _is_docstring(token: tokenize.TokenInfo) -> bool:
-    return token.string.startswith(('"""', "'''"))
-
-
-def _module(path: str) -> str:
+def module_name(path: str) -> str:
+    """The dotted name under which a board imports `path`: `dcka_core/gossip.py` → `dcka_core.gossip`."""
     return path.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
-
-
-def _inherits_from(text: str, modules: Mapping[str, str]) -> Iterator[str]:
-    """The paths of the files whose classes are bases of classes in `text`."""
-    tree = ast.parse(text)
-    imported = {
-        alias.asname or alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            for base in node.bases:
-                if isinstance(base, ast.Name) and imported.get(base.id) in modules:
-                    yield modules[imported[base.id]]
 
 
 def without_type_imports(text: str) -> str:
     """The same source with its `if TYPE_CHECKING:` blocks, and the flag itself, blanked."""
     lines = text.splitlines(keepends=True)
     for node in ast.parse(text).body:
-        flag = isinstance(node, ast.Assign) and _names(node.targets[0])
-        block = isinstance(node, ast.If) and _names(node.test) and not node.orelse
+        flag = isinstance(node, ast.Assign) and _is_type_checking(node.targets[0])
+        block = isinstance(node, ast.If) and _is_type_checking(node.test) and not node.orelse
         if flag or block:
-            for row in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[row] = "\n"
+            _blank(lines, node.lineno, node.end_lineno)
     return "".join(lines)
 
 
@@ -75,71 +47,196 @@ def without_definitions(text: str, unused: Collection[str]) -> str:
     for node, name in _definitions(ast.parse(text)):
         if name in left:
             left.discard(name)
-            first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
-            for row in range(first - 1, node.end_lineno or node.lineno):
-                lines[row] = "\n"
+            _blank(lines, min([node.lineno] + [mark.lineno for mark in node.decorator_list]), node.end_lineno)
     if left:
         raise ValueError(f"no definition of {', '.join(sorted(left))} to leave out")
     return "".join(lines)
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+def private_words(text: str) -> set[str]:
+    """All that looks like a private name in a text, whatever its place."""
+    return set(_PRIVATE.findall(text))
+
+
+def short_names(sources: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, dict[str, str]]:
+    """For each path its private names that can be shortened, with the short name: path → {name: short}.
+
+    sources: path (as a board has it, with `/`) → text. A name stays as it is where more than one file uses it,
+    where it stands in a string or an import, and where the file uses it without having made it (somebody else's
+    attribute, `sys.implementation._mpy` say), and where it is in `keep`. Files whose classes inherit from each
+    other get different names.
+    """
+    trees = {path: ast.parse(text) for path, text in sources.items()}
+    used = {path: set(_names_in(tree)) for path, tree in trees.items()}
+    private = {path: {name for name in names if _PRIVATE.fullmatch(name)} for path, names in used.items()}
+    taken = {name for names in used.values() for name in names if _SHORT.fullmatch(name)}
+    free = [short for short in (f"_{number}" for number in range(1 << 12)) if short not in taken]
+    shared = _in_more_than_one(private)
+    fixed = {
+        name for tree in trees.values() for name in (*_quoted_names(tree), *_imported_names(tree), *keep)
+    }
+    names: dict[str, dict[str, str]] = {path: {} for path in sources}
+    for family in _families(trees):
+        short = iter(free)
+        for path in family:
+            own = private[path] & _own_names(trees[path]) - shared - fixed
+            names[path] = {name: next(short) for name in sorted(own)}
+    return names
+
+
+def shorten(
+    sources: Mapping[str, str], names: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, str]:
+    """The same sources with their private names replaced (default: by those of `short_names`)."""
+    chosen = short_names(sources) if names is None else names
+    return {path: _rewritten(text, chosen.get(path, {})) for path, text in sources.items()}
+
+
+# ---- what a file says ----
+
+
+def _names_in(tree: ast.Module) -> Iterator[str]:
+    """Every word of the program that is no string."""
+    for node in ast.walk(tree):
+        for _, value in () if isinstance(node, ast.Constant) else ast.iter_fields(node):
+            for word in value if isinstance(value, list) else [value]:
+                if isinstance(word, str):
+                    yield from word.split(".")
+
+
+def _in_more_than_one(names: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    again: set[str] = set()
+    for found in names.values():
+        again |= seen & found
+        seen |= found
+    return again
+
+
+def _walk(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:
+    return (node for node in ast.walk(tree) if isinstance(node, kind))
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """What the file itself makes: definitions, parameters, variables and attributes that it assigns.
+
+    An attribute that it reads and never makes is another's, even where a variable of that name is its own.
+    """
+    made = {node.name for node in ast.walk(tree) if isinstance(node, _DEFINITIONS)}
+    made |= {node.attr for node in _walk(tree, ast.Attribute) if not isinstance(node.ctx, ast.Load)}
+    for body in _walk(tree, ast.ClassDef):
+        made |= {node.id for node in _walk(body, ast.Name) if not isinstance(node.ctx, ast.Load)}
+    foreign = {node.attr for node in _walk(tree, ast.Attribute)} - made
+    variables = {node.id for node in _walk(tree, ast.Name) if not isinstance(node.ctx, ast.Load)}
+    variables |= {node.arg for node in _walk(tree, ast.arg)}
+    variables |= {node.name for node in _walk(tree, ast.ExceptHandler) if node.name}
+    variables |= {node.asname for node in _walk(tree, ast.alias) if node.asname}
+    return (made | variables) - foreign
+
+
+def _quoted_names(tree: ast.Module) -> Iterator[str]:
+    """Private names in strings, where `getattr` may ask for them, and in f-strings; not those in docstrings."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, *_DEFINITIONS)) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for constant in _walk(tree, ast.Constant):
+        if isinstance(constant.value, str) and id(constant) not in docstrings:
+            yield from _PRIVATE.findall(constant.value)
+    # Their names are tokens of their own from Python 3.12 on only; one build shall not differ from another.
+    for text in _walk(tree, ast.JoinedStr):
+        yield from (node.id for node in _walk(text, ast.Name))
+        yield from (node.attr for node in _walk(text, ast.Attribute))
+        yield from (node.arg for node in _walk(text, ast.keyword) if node.arg)
+
+
+def _imported_names(tree: ast.Module) -> Iterator[str]:
+    """The words of modules and of what is taken from them: they are names of files, or other files' names."""
+    for node in _walk(tree, ast.ImportFrom):
+        yield from (node.module or "").split(".")
+    for alias in _walk(tree, ast.alias):
+        yield from alias.name.split(".")
+
+
+# ---- who inherits from whom ----
+
+
+def _families(trees: Mapping[str, ast.Module]) -> list[list[str]]:
+    """The paths in groups, so that no class has a base in another group: one object may have all their names."""
+    family = {path: {path} for path in trees}
+    for path, tree in trees.items():
+        for base in _base_files(path, tree, trees):
+            merged = family[path] | family[base]
+            for member in merged:
+                family[member] = merged
+    return [sorted(group) for group in {id(group): group for group in family.values()}.values()]
+
+
+def _base_files(path: str, tree: ast.Module, trees: Mapping[str, ast.Module]) -> Iterator[str]:
+    """The files that have the bases of the classes in `tree`; all of a package, where it only hands one on."""
+    imported = _origins(path, tree)
+    modules = {module_name(other): other for other in trees}
+    for node in _walk(tree, ast.ClassDef):
+        for base in node.bases:
+            first, _, rest = ast.unparse(base).partition(".")
+            words = f"{imported.get(first, first)}.{rest}".rstrip(".").split(".")
+            for length in range(len(words) - 1, 0, -1):
+                module = ".".join(words[:length])
+                if module not in modules:
+                    continue
+                if any(made.name == words[length] for made in _walk(trees[modules[module]], ast.ClassDef)):
+                    yield modules[module]
+                else:
+                    yield from (file for name, file in modules.items() if f"{name}.".startswith(f"{module}."))
+                break
+
+
+def _origins(path: str, tree: ast.Module) -> dict[str, str]:
+    """What each imported name stands for: `Session` → `dcka_core.session.Session`."""
+    package = module_name(path).split(".")
+    if not path.endswith("/__init__.py"):
+        package.pop()
+    origins = {}
+    for node in ast.walk(tree):
+        start = ""
+        if isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*above, *([node.module] if node.module else [])]) + "."
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                origins[alias.asname or alias.name] = start + alias.name
+    return origins
+
+
+# ---- how a text is changed ----
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, _FUNCTIONS):
             yield node, node.name
         elif isinstance(node, ast.ClassDef):
             for inner in node.body:
-                if isinstance(inner, ast.FunctionDef):
+                if isinstance(inner, _FUNCTIONS):
                     yield inner, f"{node.name}.{inner.name}"
 
 
-def _names(expression: ast.expr) -> bool:
+def _is_type_checking(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Name) and expression.id == "TYPE_CHECKING"
 
 
-def shorten(sources: Mapping[str, str]) -> dict[str, str]:
-    """The same sources with short private names.
-
-    sources: path (as a board has it, with `/`) → text. A name that more than one file uses, or that stands in a string,
-    is left as it is; a file whose class inherits from another file's class gets names of its own.
-    """
-    tokens = {path: _tokens(text) for path, text in sources.items()}
-    private = {path: _private_names(tokens[path]) for path in sources}
-    kept = {name for path in sources for name in _quoted_names(tokens[path])}
-    for path in sources:
-        others = (private[other] for other in sources if other != path)
-        kept |= private[path].intersection(set().union(*others))
-    modules = {_module(path): path for path in sources}
-    bases = {path: set(_inherits_from(text, modules)) for path, text in sources.items()}
-    names: dict[str, dict[str, str]] = {}
-    for path in sources:
-        _name(path, private, kept, bases, names)
-    return {path: _rewrite(sources[path], tokens[path], names[path]) for path in sources}
+def _blank(lines: list[str], first: int, last: int | None) -> None:
+    for row in range(first - 1, last or first):
+        lines[row] = "\n"
 
 
-def _name(
-    path: str,
-    private: Mapping[str, set[str]],
-    kept: set[str],
-    bases: Mapping[str, set[str]],
-    names: dict[str, dict[str, str]],
-) -> set[str]:
-    """Choose the names of `path`, after those of the files that it inherits from; all short names in its ancestry."""
-    inherited: set[str] = set()
-    for base in bases[path]:
-        inherited |= _name(base, private, kept, bases, names)
-    if path not in names:
-        taken = inherited | kept
-        free = (short for short in (f"_{number}" for number in range(1 << 20)) if short not in taken)
-        names[path] = {name: next(free) for name in sorted(private[path] - kept)}
-    return inherited | set(names[path].values())
-
-
-def _rewrite(text: str, tokens: list[tokenize.TokenInfo], names: Mapping[str, str]) -> str:
+def _rewritten(text: str, names: Mapping[str, str]) -> str:
     lines = text.splitlines(keepends=True)
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline)) if names else []
     for token in reversed(tokens):
         short = names.get(token.string) if token.type == tokenize.NAME else None
-        if short and not keyword.iskeyword(token.string):
+        if short:
             row, start = token.start
             line = lines[row - 1]
             lines[row - 1] = line[:start] + short + line[start + len(token.string) :]

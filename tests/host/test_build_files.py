@@ -32,6 +32,15 @@ def test_the_manifest_of_this_checkout_is_whole_and_compiles(tmp_path: Path) -> 
     assert len(made.files) + len(made.left_out) == len(files)
 
 
+def test_the_manifest_says_what_is_a_library_and_what_of_it_no_node_calls() -> None:
+    files = {str(file.path): file for file in board_files()}
+    client = files["chumicro_mqtt/client.py"]
+    assert client.library
+    assert "MQTTClient.from_config" in client.unused
+    assert not files["dcka_core/node.py"].library
+    assert files["dcka_core/node.py"].unused == ()
+
+
 def test_what_a_module_of_the_manifest_imports_is_in_it_too() -> None:
     files = [file for file in board_files() if file.path.suffix == ".py"]
     modules = {".".join(file.path.with_suffix("").parts).removesuffix(".__init__") for file in files}
@@ -39,8 +48,14 @@ def test_what_a_module_of_the_manifest_imports_is_in_it_too() -> None:
         for imported in ast.walk(ast.parse(file.source.read_text())):
             if not isinstance(imported, ast.ImportFrom) or imported.module is None:
                 continue
-            if imported.module.split(".")[0] in ("dcka_core", "dcka_device"):
-                assert imported.module in modules, f"{file.path} imports {imported.module}"
+            package = imported.module in (
+                "dcka_core",
+                "dcka_device",
+            )  # a folder: what is taken are its modules
+            needed = [f"{imported.module}.{name.name}" for name in imported.names] if package else []
+            if imported.module.startswith(("dcka_core.", "dcka_device.")):
+                needed = [imported.module]
+            assert set(needed) <= modules, f"{file.path} imports {needed}"
 
 
 def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,10 +74,10 @@ def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("LIBRARIES = ()", "FILES must be a tuple of paths"),
-        ("FILES = ()", "LIBRARIES must be a tuple of paths"),
-        ("FILES = 'main.py'\nLIBRARIES = ()", "FILES must be a tuple of paths"),
-        ("FILES = (1,)\nLIBRARIES = ()", "FILES must be a tuple of paths"),
+        ("LIBRARIES = ()", "FILES must be a tuple of texts"),
+        ("FILES = ()", "LIBRARIES must be a tuple of texts"),
+        ("FILES = 'main.py'\nLIBRARIES = ()", "FILES must be a tuple of texts"),
+        ("FILES = (1,)\nLIBRARIES = ()", "FILES must be a tuple of texts"),
         ("FILES = ('/etc/passwd',)\nLIBRARIES = ()", "'/etc/passwd', which is no path within a board"),
         ("FILES = ('../main.py',)\nLIBRARIES = ()", "'../main.py', which is no path within a board"),
         ("FILES = ('',)\nLIBRARIES = ()", "'', which is no path within a board"),
@@ -77,6 +92,15 @@ def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: py
             "LIBRARIES has chumicro_mqtt/missing.py, but",
         ),
         ("FILES = ()\nLIBRARIES = ('../x.py',)", "is not installed"),
+        (
+            "FILES = ('main.py',)\nLIBRARIES = ()\nUNUSED = {'x.py': ('f',)}",
+            "UNUSED has x.py, which no board gets",
+        ),
+        (
+            "FILES = ('main.py',)\nLIBRARIES = ()\nUNUSED = {'main.py': 'f'}",
+            "main.py must be a tuple of texts",
+        ),
+        ("FILES = ()\nLIBRARIES = ()\nUNUSED = ('f',)", "UNUSED must be a dict"),
     ],
 )
 def test_a_wrong_manifest_is_a_sentence(text: str, says: str, tmp_path: Path) -> None:

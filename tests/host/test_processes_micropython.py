@@ -132,7 +132,7 @@ print("boot", boots + 1)
         (
             "import part.one\npart.one.f()\n",
             1,
-            "node 3 crashed: ZeroDivisionError: divide by zero (part/one.py, line 2)",
+            "node 3 crashed: ZeroDivisionError: divide by zero (part.one, line 2)",
             "Traceback (most recent call last):",
         ),
         (
@@ -181,6 +181,36 @@ raise ValueError("the end")
     assert failure.sentence == "node 3 crashed: ValueError: the end (main.py, line 8)"
     assert failure.output[-1] == "ValueError: the end"
     assert not any("ZeroDivision" in line for line in failure.output)
+
+
+def test_a_traceback_has_the_names_of_the_sources(firmware: Firmware) -> None:
+    part = """
+class Counter:
+    def __init__(self):
+        self._steps_done = 0
+    def _advance(self, _by):
+        if _by > 1:
+            return self._advance(_by - 1)
+        del self._steps_done
+        return self._steps_done
+def run():
+    return Counter()._advance(2)
+"""
+    made = firmware("import part.one\npart.one.run()\n", {"part/one.py": part})
+    assert b"_advance" not in (made.folder / "part" / "one.mpy").read_bytes()
+    with MicroPythonNetwork("demo", [3], NOWHERE, firmware=made) as network:
+        [failure] = ended(network)
+    assert failure.output == (
+        "Traceback (most recent call last):",
+        '  File "main.py", line 2, in <module>',
+        '  File "part.one", line 11, in run',
+        '  File "part.one", line 7, in _advance',
+        '  File "part.one", line 9, in _advance',
+        "AttributeError: 'Counter' object has no attribute '_steps_done'",
+    )
+    assert failure.sentence == (
+        "node 3 crashed: AttributeError: 'Counter' object has no attribute '_steps_done' (part.one, line 9)"
+    )
 
 
 def test_a_node_that_is_killed_from_outside_is_a_failure(firmware: Firmware) -> None:

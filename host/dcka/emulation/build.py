@@ -1,7 +1,8 @@
 """The file system of a board: every module compiled by mpy-cross, cached by content.
 
-A board boots `boot.py` and `main.py`, so these two stay sources; what is no Python file is copied as it is.
-Line numbers are kept (no -O3): a node's traceback names them, and without them the files are 7 % smaller.
+A board boots `boot.py` and `main.py`, so these two stay sources; what is no Python file is copied as it is. The
+others lose what only readers need (`prepare`). Our own modules keep their line numbers, which a node's traceback
+names; libraries lose them, and their asserts.
 """
 
 import contextlib
@@ -18,15 +19,20 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from dcka.errors import DckaError
+from dcka import firmware_source
+from dcka.emulation import prepare as preparing
+from dcka.emulation.errors import BuildError
+from dcka.emulation.prepare import is_compiled, prepare
 from dcka.firmware_files import BoardFile, board_files
+from dcka.firmware_source import module_name
 
-BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"))
+__all__ = ["Build", "BuildError", "build", "find_mpy_cross", "host_march", "install"]
+
 NO_NATIVE_CODE = "none"
 COMPILE_S = 30.0  # one file takes milliseconds
 KEEP_S = 14 * 24 * 3600.0  # a build that nobody has used for two weeks leaves the cache
@@ -34,22 +40,20 @@ KEEP_S = 14 * 24 * 3600.0  # a build that nobody has used for two weeks leaves t
 _RECORD = "build.json"
 
 
-class BuildError(DckaError):
-    """The firmware does not compile, or the compiler is not there."""
-
-
 @dataclass(frozen=True)
 class Build:
     """A finished file system in the cache: copy it (`install`), do not change it.
 
     `left_out` are the modules of machine code for which `march` has no emitter; the firmware does without.
-    `cached` tells whether it was there already.
+    `cached` tells whether it was there already. `names` undoes what shortened the modules' private names:
+    module → {name in the build: name in the source}.
     """
 
     folder: Path
     files: tuple[PurePosixPath, ...]
     left_out: tuple[PurePosixPath, ...]
     cached: bool
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
 
 def host_march() -> str:
@@ -81,7 +85,7 @@ def build(
     """The file system of a board with `files` (default: what the manifest says).
 
     `march` is mpy-cross's name of the architecture, "none" for no machine code (default: this machine's).
-    With `source` every module stays a `.py`. `cache` holds all builds (default: the user's cache folder).
+    With `source` every module stays a `.py`, as it is. `cache` holds all builds (default: the user's cache folder).
     Several processes may build at once. Raises `BuildError` and `FirmwareFilesError`.
     """
     chosen = board_files() if files is None else tuple(files)
@@ -122,10 +126,13 @@ def install(finished: Build, destination: Path) -> None:
 
 
 def _key(files: Sequence[BoardFile], march: str, compiler: Path | None) -> str:
-    digest = hashlib.sha256(f"{march}\0{_version(compiler)}".encode())
+    """Over all that decides what is compiled: sources, compiler, and the code here that prepares the sources."""
+    digest = hashlib.sha256(f"{march}\0{sys.version_info[:2]}\0{_version(compiler)}".encode())
+    for module in (firmware_source.__file__, preparing.__file__, __file__):
+        digest.update(Path(module).read_bytes())
     for file in files:
         content = file.source.read_bytes()
-        digest.update(f"\0{file.path}\0{len(content)}\0".encode())
+        digest.update(f"\0{file.path}\0{file.library}\0{file.unused}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:32]
 
@@ -148,7 +155,8 @@ def _load(folder: Path, cached: bool) -> Build | None:
     files = tuple(PurePosixPath(text) for text in record["files"])
     if not all((folder / "files" / file).is_file() for file in files):
         return None
-    return Build(folder / "files", files, tuple(PurePosixPath(text) for text in record["left_out"]), cached)
+    left_out = tuple(PurePosixPath(text) for text in record["left_out"])
+    return Build(folder / "files", files, left_out, cached, record["names"])
 
 
 def _make(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path | None) -> None:
@@ -156,11 +164,15 @@ def _make(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path |
     aside = folder.with_name(f".{uuid.uuid4().hex}")
     try:
         (aside / "files").mkdir(parents=True)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = list(pool.map(lambda file: _make_file(aside / "files", file, march, compiler), files))
+        if compiler is None:
+            made: list[PurePosixPath | None] = [_copy(aside / "files", file) for file in files]
+            names: dict[str, dict[str, str]] = {}
+        else:
+            made, names = _compile_all(aside / "files", files, march, compiler)
         record = {
             "files": [str(path) for path in made if path is not None],
             "left_out": [str(file.path) for file, path in zip(files, made, strict=True) if path is None],
+            "names": names,
         }
         (aside / _RECORD).write_text(json.dumps(record), encoding="utf-8")
         _publish(aside, folder)
@@ -178,17 +190,37 @@ def _publish(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def _make_file(folder: Path, file: BoardFile, march: str, compiler: Path | None) -> PurePosixPath | None:
-    """Compile or copy one file; its path on the board, or None where it has to be left out."""
-    compiled = compiler is not None and file.path.suffix == ".py" and file.path not in BOOTED
-    path = file.path.with_suffix(".mpy") if compiled else file.path
+def _compile_all(
+    folder: Path, files: Sequence[BoardFile], march: str, compiler: Path
+) -> tuple[list[PurePosixPath | None], dict[str, dict[str, str]]]:
+    """The path on the board of each file, None where it has to be left out; and `Build.names`."""
+    prepared = prepare(files)
+
+    def make(file: BoardFile) -> PurePosixPath | None:
+        if not is_compiled(file):
+            return _copy(folder, file)
+        return _compile(folder, file, prepared.texts[file.path], march, compiler)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(make, files)), prepared.names
+
+
+def _copy(folder: Path, file: BoardFile) -> PurePosixPath:
+    target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file.source, target)
+    return file.path
+
+
+def _compile(folder: Path, file: BoardFile, text: str, march: str, compiler: Path) -> PurePosixPath | None:
+    path = file.path.with_suffix(".mpy")
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    if compiler is None or not compiled:
-        shutil.copyfile(file.source, target)
-        return path
     architecture = [] if march == NO_NATIVE_CODE else [f"-march={march}"]
-    done = _run([compiler, *architecture, "-s", str(file.path), "-o", str(target), "--", str(file.source)])
+    bare = ["-O3", "-X", "no-source-lines"] if file.library else []
+    # The module's name is a string that the interpreter has anyway; a file's name would be one more.
+    embedded = ["-s", module_name(str(file.path))]
+    done = _run([compiler, *architecture, *bare, *embedded, "-o", str(target), "--", "-"], text)
     if done.returncode == 0:
         return path
     if march == NO_NATIVE_CODE and "invalid arch" in done.stderr:
@@ -196,9 +228,17 @@ def _make_file(folder: Path, file: BoardFile, march: str, compiler: Path | None)
     raise BuildError(_compile_error(file, done.stderr))
 
 
-def _run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
+def _run(command: Sequence[str | Path], text: str = "") -> "subprocess.CompletedProcess[str]":
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_S, check=False)
+        return subprocess.run(
+            command,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=COMPILE_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise BuildError(f"{command[0]} did not end within {COMPILE_S:g} s") from error
 

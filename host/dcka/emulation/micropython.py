@@ -12,7 +12,7 @@ import platform
 import re
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,21 +20,28 @@ from typing import Self
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.build import Build, build, install
-from dcka.errors import DckaError, UsageError
+from dcka.emulation.errors import EmulationError
+from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
+from dcka.emulation.tracebacks import last_place, last_traceback, with_real_names
+from dcka.errors import UsageError
 from dcka.processes import Child, ProcessGroup
 from dcka.scratch import scratch_folder
 
+__all__ = [
+    "Availability",
+    "EmulationError",
+    "MicroPythonNetwork",
+    "MicroPythonNode",
+    "NodeFailure",
+    "available",
+]
+
 DEFAULT_HEAP = "128K"
-CONFIG_FILE = "node.json"
-MAX_NODE = 65535
 
-# -I and -S: without the site packages' start-up, which takes longer than MicroPython itself.
+# -I and -S: without the site packages' start-up, which takes longer than MicroPython itself. `-m main` and not
+# `main.py`: the path in front of every file name is then empty, and a node's heap holds these names.
 _RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
-sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], 'main.py']))"""
-
-
-class EmulationError(DckaError):
-    """Emulated nodes cannot run here, or there is no such node."""
+sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], '-m', 'main']))"""
 
 
 @dataclass(frozen=True)
@@ -63,23 +70,14 @@ def _interpreter_folder() -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
-@dataclass(frozen=True)
-class NodeFailure:
-    """A node's process that ended unasked: a sentence for people, and its traceback or its last lines."""
-
-    node: int
-    exit_code: int
-    sentence: str
-    output: tuple[str, ...]
-
-
 class MicroPythonNode:
-    """One node: its id, its folder, its heap, and its process while it runs."""
+    """One node: its id, its folder, its heap, and its process while it runs. `names`: those of its build."""
 
-    def __init__(self, node: int, folder: Path, heap: str) -> None:
+    def __init__(self, node: int, folder: Path, heap: str, names: Mapping[str, Mapping[str, str]]) -> None:
         self.node = node
         self.folder = folder
         self.heap = heap
+        self._names = names
         self._child: Child | None = None
 
     @property
@@ -119,7 +117,7 @@ class MicroPythonNode:
         code = self._child.poll()
         if code is None:
             return None
-        output = tuple(_traceback(self._child.lines()))
+        output = tuple(with_real_names(last_traceback(self._child.lines()), self._names))
         return NodeFailure(self.node, code, f"node {self.node} {self._reason(code, output)}", output)
 
     def _reason(self, code: int, output: tuple[str, ...]) -> str:
@@ -131,17 +129,8 @@ class MicroPythonNode:
         if code == 0:
             return "ended by itself, which the firmware never does"
         if output and output[0].startswith("Traceback"):
-            place = re.findall(r'File "(.*)", line (\d+)', "\n".join(output))
-            return f"crashed: {last}" + (f" ({place[-1][0]}, line {place[-1][1]})" if place else "")
+            return f"crashed: {last}{last_place(output)}"
         return f"ended with exit code {code}" + (f": {last}" if last else "")
-
-
-def _traceback(lines: list[str]) -> list[str]:
-    """From the last traceback on (it may come on stdout or stderr); without one the last twenty lines."""
-    for position in range(len(lines) - 1, -1, -1):
-        if lines[position].startswith("Traceback"):
-            return lines[position:]
-    return lines[-20:]
 
 
 def _signal_name(number: int) -> str:
@@ -175,17 +164,11 @@ class MicroPythonNetwork:
     ) -> None:
         if not re.fullmatch(r"[1-9][0-9]{0,8}[kKmM]?", heap):
             raise UsageError(f"a heap is a number of bytes such as 112K or 1M, not {heap!r}")
-        self.ids = _checked_ids(nodes)
+        self.ids = checked_ids(nodes)
         self._heap = heap
         self._folder = folder
         self._firmware = firmware
-        self._config = {
-            "v": 1,
-            "network": network,
-            "broker": _broker_record(broker),
-            "max_message": max_message,
-            "keepalive": keepalive,
-        }
+        self._config = settings(network, broker, max_message, keepalive)
         self._nodes: dict[int, MicroPythonNode] = {}
         self._resources = contextlib.ExitStack()
 
@@ -211,7 +194,9 @@ class MicroPythonNetwork:
         try:
             base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
-            self._nodes = {node: MicroPythonNode(node, base / str(node), self._heap) for node in self.ids}
+            self._nodes = {
+                node: MicroPythonNode(node, base / str(node), self._heap, made.names) for node in self.ids
+            }
             for node in self._nodes.values():
                 self._lay_out(node, made)
                 node.start(self._group)
@@ -225,10 +210,7 @@ class MicroPythonNetwork:
 
     def node(self, node: int) -> MicroPythonNode:
         """The node of this id. Raises `EmulationError` if there is none."""
-        if node not in self._nodes:
-            raise EmulationError(
-                f"there is no emulated node {node}; there are {', '.join(map(str, self.ids))}"
-            )
+        require_node(node, self.ids)
         return self._nodes[node]
 
     def kill(self, node: int) -> None:
@@ -255,21 +237,3 @@ class MicroPythonNetwork:
             raise EmulationError(
                 f"cannot write node {node.node}'s files: {error.filename}: {error.strerror}"
             ) from error
-
-
-def _checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
-    ids = tuple(nodes)
-    for position, node in enumerate(ids):
-        if not 1 <= node <= MAX_NODE:
-            raise UsageError(f"a node's id is a number from 1 to {MAX_NODE}, not {node}")
-        if node in ids[:position]:
-            raise UsageError(f"node {node} is there twice: every node needs an id of its own")
-    return tuple(sorted(ids))
-
-
-def _broker_record(broker: BrokerUrl) -> dict[str, object]:
-    record: dict[str, object] = {"host": broker.host, "port": broker.port}
-    if broker.username:
-        record["user"] = broker.username
-        record["password"] = broker.password or ""
-    return record

@@ -1,0 +1,56 @@
+"""What the two runtimes of emulated nodes have in common: ids, a node's configuration, and how one can fail."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dcka.broker.url import BrokerUrl
+from dcka.emulation.errors import EmulationError
+from dcka.errors import UsageError
+
+CONFIG_FILE = "node.json"
+MAX_NODE = 65535
+
+
+@dataclass(frozen=True)
+class NodeFailure:
+    """A node that ended unasked: a sentence for people, and its traceback or its last lines.
+
+    `exit_code` is its process's; 1 for a node that had none of its own.
+    """
+
+    node: int
+    exit_code: int
+    sentence: str
+    output: tuple[str, ...]
+
+
+def checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
+    """The ids in order. Raises `UsageError` for one that comes twice or is outside 1 … 65535."""
+    ids = tuple(nodes)
+    for position, node in enumerate(ids):
+        if not 1 <= node <= MAX_NODE:
+            raise UsageError(f"a node's id is a number from 1 to {MAX_NODE}, not {node}")
+        if node in ids[:position]:
+            raise UsageError(f"node {node} is there twice: every node needs an id of its own")
+    return tuple(sorted(ids))
+
+
+def require_node(node: int, ids: tuple[int, ...]) -> None:
+    """Raises `EmulationError` where there is no such node."""
+    if node not in ids:
+        raise EmulationError(f"there is no emulated node {node}; there are {', '.join(map(str, ids))}")
+
+
+def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) -> dict[str, object]:
+    """What `node.json` says, but for the node's id; `keepalive` in seconds."""
+    where: dict[str, object] = {"host": broker.host, "port": broker.port}
+    if broker.username:
+        where["user"] = broker.username
+        where["password"] = broker.password or ""
+    return {
+        "v": 1,
+        "network": network,
+        "broker": where,
+        "max_message": max_message,
+        "keepalive": keepalive,
+    }
