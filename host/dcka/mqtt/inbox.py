@@ -1,0 +1,106 @@
+"""What comes over a connection, sorted: each kind of topic to its handler, statuses into one table."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from dcka.mqtt.connection import Connection, Message, Reconnected
+from dcka.mqtt.statuses import NodeStatus, PayloadError, Statuses
+
+# A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md): who waits asks again.
+ASK_S = 0.5
+
+Handler = Callable[[int, Message], None]
+
+
+class Inbox:
+    """The reader of a connection; one at a time, for a message is handed out once.
+
+    `handlers`: by the first part of the topic, called with the node of `<kind>/<node>` (0 for a topic of one
+    part) and the message; a PayloadError that one raises is counted, and goes to `on_reject` with the topic
+    and the reason. What has no handler is passed over. `on_reconnect` is called after an outage.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        handlers: Mapping[str, Handler],
+        on_status: Callable[[NodeStatus], None] = lambda status: None,
+        on_reject: Callable[[str, str], None] = lambda suffix, reason: None,
+        on_reconnect: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.connection = connection
+        self.statuses = Statuses()
+        self._handlers = {"status": self._take_status, **handlers}
+        self._on_status = on_status
+        self._on_reject = on_reject
+        self._on_reconnect = on_reconnect
+
+    def turn(self, timeout: float) -> bool:
+        """Take one message, waiting `timeout` s at most; whether there was one."""
+        arrived = self.connection.next(timeout)
+        if isinstance(arrived, Reconnected):
+            self._on_reconnect()
+        elif arrived is not None:
+            self._dispatch(arrived)
+        return arrived is not None
+
+    def drain(self) -> None:
+        """Take all that the broker had sent before now."""
+        self.connection.flush()
+        while self.turn(0):
+            pass
+
+    def until(
+        self,
+        condition: Callable[[], bool],
+        limit_s: float,
+        *filters: str,
+        ask: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Take messages until `condition` holds; False where it does not within `limit_s`.
+
+        Every half a second what is retained on `filters` is asked for again, and `ask` is called.
+        """
+        deadline = time.monotonic() + limit_s
+        again = time.monotonic() + ASK_S
+        while not condition():
+            now = time.monotonic()
+            if now >= deadline:
+                return False
+            if now >= again:
+                again = now + ASK_S
+                if filters:
+                    self.connection.ask(*filters)
+                ask()
+            self.turn(max(0.0, min(deadline, again) - now))
+        return True
+
+    def _dispatch(self, message: Message) -> None:
+        kind, _, rest = message.suffix.partition("/")
+        handler = self._handlers.get(kind)
+        if handler is None:
+            return
+        try:
+            handler(_node(rest), message)
+        except PayloadError as error:
+            self.connection.reject(message.suffix, str(error))
+            self._on_reject(message.suffix, str(error))
+
+    def _take_status(self, node: int, message: Message) -> None:
+        status = self.statuses.take(node, message.payload, message.retained)
+        if status is not None:
+            self._on_status(status)
+
+
+def _node(rest: str) -> int:
+    if not rest:
+        return 0
+    if (
+        rest.isascii()
+        and rest.isdigit()
+        and len(rest) <= 5
+        and not rest.startswith("0")
+        and int(rest) <= 65535
+    ):
+        return int(rest)
+    raise PayloadError("its topic names no node")

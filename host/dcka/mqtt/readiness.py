@@ -1,0 +1,84 @@
+"""Before a run: are the nodes there, each once, and with the data that is meant?"""
+
+from collections.abc import Collection, Iterable
+
+from dcka.errors import DckaError
+from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.statuses import Statuses
+
+# Emulated nodes are there within 0.3 s; a board that has just been switched on joins its Wi-Fi in a few seconds.
+READY_S = 6.0
+_SHOWN = 8
+
+
+class NotReady(DckaError):
+    """The nodes are not as a run needs them; nothing was started. `nodes`: whom it is about."""
+
+    def __init__(self, message: str, nodes: Collection[int] = ()) -> None:
+        super().__init__(message)
+        self.nodes = tuple(sorted(nodes))
+
+
+def named(nodes: Iterable[int]) -> str:
+    """ "node 3", "nodes 2 and 3", "nodes 1, 2, 3 and 9 more"."""
+    ids = sorted(nodes)
+    if len(ids) == 1:
+        return f"node {ids[0]}"
+    if len(ids) > _SHOWN:
+        return f"nodes {', '.join(map(str, ids[:_SHOWN]))} and {len(ids) - _SHOWN} more"
+    return f"nodes {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
+
+
+def await_online(inbox: Inbox, nodes: Collection[int], limit_s: float = READY_S) -> None:
+    """Return once all `nodes` are online. `status/+` has to be subscribed.
+
+    Raises NotReady: who has not come within `limit_s`, and who is there twice.
+    """
+
+    def decided() -> bool:
+        statuses = inbox.statuses
+        return bool(statuses.twins & set(nodes)) or all(statuses.online(node) for node in nodes)
+
+    inbox.until(decided, limit_s, "status/+")
+    require_single(inbox.statuses, nodes)
+    absent = [node for node in nodes if not inbox.statuses.online(node)]
+    if absent:
+        network, url = inbox.connection.network, inbox.connection.url
+        known = [node for node in absent if inbox.statuses.get(node)]
+        been = f" ({named(known)} had been)" if known and len(known) < len(absent) else ""
+        verb = "is" if len(absent) == 1 else "are"
+        raise NotReady(
+            f"{named(absent)} of network {network} {verb} not online at {url}{been}, waited {limit_s:g} s: "
+            f"start with dcka emulate, or look at power, Wi-Fi and broker address",
+            absent,
+        )
+
+
+def require_single(statuses: Statuses, nodes: Collection[int]) -> None:
+    """Raises NotReady where one of `nodes` has turned out to be two."""
+    twins = statuses.twins & set(nodes)
+    if twins:
+        raise NotReady(
+            f"{named(twins)}: two devices or processes use the same id; give one of them another id, "
+            f"or stop one",
+            twins,
+        )
+
+
+def require_dataset(statuses: Statuses, nodes: Collection[int], dataset: str) -> None:
+    """Raises NotReady where one of `nodes`, all online, holds other data than `dataset` (16 hex digits)."""
+    others = {node: status.dataset for node in nodes if (status := statuses.get(node)) is not None}
+    empty = [node for node, held in others.items() if not held]
+    wrong = [node for node, held in others.items() if held and held != dataset]
+    if empty:
+        verb = "has" if len(empty) == 1 else "have"
+        raise NotReady(
+            f"{named(empty)} {verb} no data: give the nodes their readings with dcka inject", empty
+        )
+    if wrong:
+        verb = "holds" if len(wrong) == 1 else "hold"
+        raise NotReady(
+            f"{named(wrong)} {verb} another dataset ({others[wrong[0]]}) than the run's ({dataset}): "
+            f"give all nodes the same with dcka inject",
+            wrong,
+        )

@@ -1,0 +1,160 @@
+"""What the nodes say of themselves on `status/<i>`: read with care, and the newest of each kept."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcka.errors import DckaError
+
+OFFLINE = "offline"
+STATES = ("ready", "running", "done", OFFLINE)
+_MOST = (1 << 63) - 1
+
+
+class PayloadError(DckaError):
+    """A message that says nothing we can use; its text is the reason."""
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """A node's status (docs/protocol.md, section 7); what it does not say is 0, "" or empty.
+
+    `record`: the JSON as it came.
+    """
+
+    node: int
+    boot: int
+    nonce: int
+    state: str
+    run: int = 0
+    step: int = 0
+    prepared: int = 0
+    dataset: str = ""
+    rows: int = 0
+    heap: int = 0
+    free: int = 0
+    max_message: int = 0
+    firmware: str = ""
+    runtime: str = ""
+    problem: str = ""
+    waiting: tuple[int, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    twin: bool = False
+    record: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def online(self) -> bool:
+        """Whether it is there, by its own last word or its will."""
+        return self.state != OFFLINE
+
+
+def read_object(payload: bytes) -> dict[str, Any]:
+    """A JSON object of version 1. Raises PayloadError for anything else."""
+    try:
+        record = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise PayloadError("no JSON") from None
+    if not isinstance(record, dict):
+        raise PayloadError("no JSON object")
+    if record.get("v") != 1:
+        raise PayloadError("another version")
+    return record
+
+
+def whole(record: Mapping[str, Any], name: str, default: int | None = None, low: int = 0) -> int:
+    """A whole number from `low`; `default` where it is not there. Raises PayloadError."""
+    value = record.get(name, default)
+    if type(value) is not int or not low <= value <= _MOST:
+        raise PayloadError(f"{name} is no whole number from {low}")
+    return value
+
+
+def wholes(record: Mapping[str, Any], name: str, default: Iterable[int] | None = None) -> list[int]:
+    """A list of whole numbers from 0. Raises PayloadError."""
+    values = record.get(name, None if default is None else list(default))
+    if not isinstance(values, list) or any(type(one) is not int or not 0 <= one <= _MOST for one in values):
+        raise PayloadError(f"{name} is no list of whole numbers from 0")
+    return values
+
+
+def read_status(node: int, payload: bytes) -> NodeStatus:
+    """The status that came on the topic of `node`. Raises PayloadError with the reason it is none."""
+    record = read_object(payload)
+    if record.get("node") != node:
+        raise PayloadError("node is not the topic's")
+    if record.get("state") not in STATES:
+        raise PayloadError("state is unknown")
+    dropped = record.get("dropped", {})
+    if not isinstance(dropped, dict) or any(type(count) is not int for count in dropped.values()):
+        raise PayloadError("dropped is no table of counts")
+    return NodeStatus(
+        node=node,
+        boot=whole(record, "boot"),
+        nonce=whole(record, "nonce"),
+        state=record["state"],
+        run=whole(record, "run", 0),
+        step=whole(record, "step", 0),
+        prepared=whole(record, "prepared", 0),
+        dataset=_text(record, "dataset"),
+        rows=whole(record, "rows", 0),
+        heap=whole(record, "heap", 0),
+        free=whole(record, "free", 0),
+        max_message=whole(record, "max_message", 0),
+        firmware=_text(record, "firmware"),
+        runtime=_text(record, "runtime"),
+        problem=_text(record, "problem"),
+        waiting=tuple(wholes(record, "waiting", ())),
+        dropped=dropped,
+        twin=record.get("twin") is True,
+        record=record,
+    )
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name, "")
+    if not isinstance(value, str) or len(value) > 1000:
+        raise PayloadError(f"{name} is no text")
+    return value
+
+
+class Statuses:
+    """The newest status of each node, and who turned out to be two.
+
+    What is of an older boot is passed over: the will of a session that ended may come after the node is back,
+    and a broker that restarts may know less than it did. But an older nonce that speaks up, live, after a newer
+    one means that two nodes have the id.
+    """
+
+    def __init__(self) -> None:
+        self.by_node: dict[int, NodeStatus] = {}
+        self.twins: set[int] = set()
+        self._nonces: dict[int, list[int]] = {}
+
+    def take(self, node: int, payload: bytes, retained: bool = False) -> NodeStatus | None:
+        """Take a status in; None for one that is passed over, or cleared. Raises PayloadError."""
+        if not payload:
+            self.by_node.pop(node, None)
+            return None
+        status = read_status(node, payload)
+        nonces = self._nonces.setdefault(node, [])
+        older = status.nonce in nonces[:-1]
+        if older and (retained or not status.online):
+            return None
+        if older:
+            self.twins.add(node)
+        if status.online:
+            nonces[:] = [*[nonce for nonce in nonces if nonce != status.nonce][-7:], status.nonce]
+        if status.twin:
+            self.twins.add(node)
+        self.by_node[node] = status
+        return status
+
+    def get(self, node: int) -> NodeStatus | None:
+        """The newest status of the node, if it has said anything."""
+        return self.by_node.get(node)
+
+    def online(self, node: int) -> bool:
+        """Whether the node is there."""
+        status = self.by_node.get(node)
+        return status is not None and status.online

@@ -1,0 +1,109 @@
+"""Whom a run waits for, and why: one sentence from what the nodes' statuses say."""
+
+from collections.abc import Mapping
+
+from dcka.mqtt.readiness import named
+from dcka.mqtt.statuses import Statuses
+from dcka.runs.plan import RunPlan
+
+
+def missed(
+    plan: RunPlan,
+    statuses: Statuses,
+    have_result: Mapping[int, object],
+    steps: Mapping[int, int],
+    boots: Mapping[int, int],
+) -> tuple[list[int], str]:
+    """(ids that are missed, the sentence); ([], "") where every member has given its result.
+
+    `steps`: the step that each node is in, as far as its commits say. `boots`: each node's boot count when the
+    run began. The nearest cause comes first: two with one id, a root that restarted, who is gone, who will not
+    take part, who has not begun, whom the others wait for.
+    """
+    without = [node for node in plan.members if node not in have_result]
+    if not without:
+        return [], ""
+    twins = sorted(statuses.twins & set(plan.members))
+    if twins:
+        return twins, f"{named(twins)}: two devices or processes use the same id"
+    causes = (
+        _restarted_root(plan, statuses, boots) or _gone(plan, without, statuses, steps),
+        _unwilling(plan, without, statuses),
+        _not_begun(plan, without, statuses),
+        _waited_for(plan, without, statuses, steps),
+    )
+    return next((cause for cause in causes if cause), (sorted(without), f"no result from {named(without)}"))
+
+
+def stubborn(plan: RunPlan, statuses: Statuses) -> bool:
+    """Whether a member has the rows of this run and says that it cannot take part: waiting does not help."""
+    return any(
+        status.prepared == plan.number and status.run != plan.number and status.problem
+        for node in plan.members
+        if (status := statuses.get(node)) is not None and status.online
+    )
+
+
+_Cause = tuple[list[int], str] | None
+
+
+def _restarted_root(plan: RunPlan, statuses: Statuses, boots: Mapping[int, int]) -> _Cause:
+    root = statuses.get(plan.root)
+    if root is None or not root.online or root.boot == boots.get(plan.root, root.boot):
+        return None
+    return [plan.root], (
+        f"node {plan.root}, the root, has restarted in mid-run, and a tree run cannot end without it: run again"
+    )
+
+
+def _gone(plan: RunPlan, without: list[int], statuses: Statuses, steps: Mapping[int, int]) -> _Cause:
+    gone = sorted(node for node in without if not statuses.online(node))
+    if not gone:
+        return None
+    is_are = "it is" if len(gone) == 1 else "they are"
+    return gone, f"no contribution from {named(gone)} {_when(plan, gone, steps)}: {is_are} offline"
+
+
+def _unwilling(plan: RunPlan, without: list[int], statuses: Statuses) -> _Cause:
+    problems = {
+        node: status.problem
+        for node in sorted(without)
+        if (status := statuses.get(node)) is not None and status.run != plan.number and status.problem
+    }
+    if not problems:
+        return None
+    node, problem = next(iter(problems.items()))
+    return list(problems), f"{named(problems)} cannot take part; node {node} says: {problem}"
+
+
+def _not_begun(plan: RunPlan, without: list[int], statuses: Statuses) -> _Cause:
+    outside = sorted(
+        node for node in without if (status := statuses.get(node)) is None or status.run != plan.number
+    )
+    if not outside:
+        return None
+    return (
+        outside,
+        f"{named(outside)} did not begin run {plan.number}; does the broker let them read its topics?",
+    )
+
+
+def _waited_for(plan: RunPlan, without: list[int], statuses: Statuses, steps: Mapping[int, int]) -> _Cause:
+    """In `tree` the root knows best who is not in; in `gossip` everyone knows its neighbours."""
+    asked = [plan.root] if plan.root else without
+    named_by = {
+        waited for node in asked if (status := statuses.get(node)) is not None for waited in status.waiting
+    }
+    found = sorted(named_by & set(plan.members))
+    if not found:
+        return None
+    return found, (
+        f"no contribution from {named(found)} {_when(plan, found, steps)}, though online: "
+        f"does the broker take what they publish?"
+    )
+
+
+def _when(plan: RunPlan, nodes: list[int], steps: Mapping[int, int]) -> str:
+    if plan.root:
+        return f"in step {max(steps.values(), default=0)}"
+    return f"from step {min(steps.get(node, 0) for node in nodes)} on"

@@ -1,0 +1,137 @@
+"""What the nodes publish during a run: checked against the run's record, and kept once each."""
+
+from dcka.mqtt.connection import Message
+from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
+from dcka.runs.plan import Json, RunPlan
+from dcka_core.errors import MessageError
+from dcka_core.messages import CONVERGED, FINAL, Commit, peek_run, read_commit
+from dcka_core.record import read_run
+
+_RESULT_NUMBERS = ("steps", "ssd", "sent", "bytes", "heard", "slots", "heap", "ms", "flags")
+_ALL_FLAGS = 15
+
+
+class Collector:
+    """The results, commits and steps of one run.
+
+    `results`, `steps`: by node, as the JSON came; `commits`: by node, the greatest. `commit_at`, `result_at`:
+    when they came, by time.monotonic(). The first word on a matter stands: a second, different one is refused
+    as a conflict, for then two nodes have one id, or somebody forges.
+    """
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._number = plan.number
+        self._members = frozenset(plan.members)
+        self._run = read_run(plan.record)
+        self.results: dict[int, Json] = {}
+        self.result_at: dict[int, float] = {}
+        self.payloads: dict[int, bytes] = {}
+        self.commits: dict[int, Commit] = {}
+        self.commit_at: dict[int, float] = {}
+        self._steps: dict[int, dict[int, Json]] = {}
+
+    @property
+    def steps(self) -> dict[int, list[Json]]:
+        """The step telemetry by node, in order of step."""
+        return {node: [by_step[step] for step in sorted(by_step)] for node, by_step in self._steps.items()}
+
+    def final(self, node: int) -> bool:
+        """Whether the node's last commit ends the run."""
+        return node in self.commits and bool(self.commits[node].flags & FINAL)
+
+    def take_result(self, node: int, message: Message) -> Json | None:
+        """A result; None where it is known. Raises PayloadError."""
+        record = self._of_this_run(node, message)
+        for name in _RESULT_NUMBERS:
+            whole(record, name)
+        if type(record.get("converged")) is not bool:
+            raise PayloadError("converged is neither true nor false")
+        if record["flags"] > _ALL_FLAGS or not set(wholes(record, "missing")) <= self._members:
+            raise PayloadError("flags or missing are out of bounds")
+        known = self.results.get(node)
+        if known is not None and not known.get("rebuilt"):
+            _require_same(known, record)
+            return None
+        self.results[node] = record
+        self.result_at.setdefault(node, message.at)
+        return record
+
+    def take_step(self, node: int, message: Message) -> Json | None:
+        """Step telemetry; None where it is known. Raises PayloadError."""
+        record = self._of_this_run(node, message)
+        step = whole(record, "step")
+        whole(record, "ssd")
+        if whole(record, "flags") > _ALL_FLAGS or step >= self._run.max_steps:
+            raise PayloadError("flags or step are out of bounds")
+        if self._run.kind == "gossip":
+            self._require_gossip(record)
+        known = self._steps.setdefault(node, {})
+        if step in known:
+            _require_same(known[step], record)
+            return None
+        known[step] = record
+        return record
+
+    def take_commit(self, node: int, message: Message) -> Commit | None:
+        """A commit; None for one that is known, older, retained of an earlier run, or cleared.
+
+        Raises PayloadError.
+        """
+        if not message.payload:
+            return None
+        try:
+            if message.retained and peek_run(message.payload) != self._number:
+                return None
+            commit = read_commit(message.payload, self._run)
+        except MessageError as error:
+            raise PayloadError(error.reason) from None
+        if commit.sender != node or node not in self._members:
+            raise PayloadError("sender")
+        if not commit.beats(self.commits.get(node)):
+            return None
+        self.commits[node] = commit
+        self.payloads[node] = message.payload
+        self.commit_at[node] = message.at
+        return commit
+
+    def rebuild_result(self, node: int) -> Json:
+        """A result from the node's final commit, for one whose message was lost; counters are not in it."""
+        commit, members = self.commits[node], self._run.members
+        record = {
+            "v": 1,
+            "run": self._number,
+            "node": node,
+            "steps": commit.step,
+            "converged": bool(commit.flags & CONVERGED),
+            "ssd": commit.ssd,
+            "flags": commit.flags,
+            "missing": [one for index, one in enumerate(members) if commit.missing >> index & 1],
+            "rebuilt": True,
+        }
+        self.results[node] = record
+        self.result_at[node] = self.commit_at[node]
+        return record
+
+    def _of_this_run(self, node: int, message: Message) -> Json:
+        record = read_object(message.payload)
+        if whole(record, "run") != self._number:
+            raise PayloadError("of another run")
+        if record.get("node") != node:
+            raise PayloadError("node is not the topic's")
+        if node not in self._members:
+            raise PayloadError("of no member of the run")
+        return record
+
+    def _require_gossip(self, record: Json) -> None:
+        centres = wholes(record, "centres")
+        if len(centres) != self._run.k * self._run.n or max(centres) >> self._run.bits:
+            raise PayloadError("centres are not those of the run's grid and K")
+        put = record.get("put")
+        if not isinstance(put, str) or len(put) != 16 or type(record.get("moved")) is not bool:
+            raise PayloadError("put or moved are malformed")
+        whole(record, "slots", low=1)
+
+
+def _require_same(first: Json, again: Json) -> None:
+    if first != again:
+        raise PayloadError("conflict: it says other than before")

@@ -1,0 +1,309 @@
+"""Drives one run of the network: rows, readiness, the run's record, then all that the nodes say until the end.
+
+The sequence is that of docs/protocol.md: `rows/<i>` for every member; when all statuses show the run as
+`prepared`, the record on `run`; then results. All three are retained, and said again while a member's status
+does not show them, and after an outage: a broker may have lost what it kept.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from dcka.mqtt.connection import Connection, ConnectionLost, Message
+from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.readiness import READY_S, await_online, named, require_dataset
+from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
+from dcka.runs.blame import missed, stubborn
+from dcka.runs.collector import Collector
+from dcka.runs.outcome import Outcome
+from dcka.runs.plan import RunPlan, idle
+
+LIMIT_S = 120.0
+PREPARE_S = (
+    10.0  # for rows to reach a node and its status to come back: milliseconds, seconds after an outage
+)
+# After a node's final commit its result follows at once; if it does not, it was lost, and the commit has it.
+RESULT_S = 1.0
+STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way to taking part
+SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
+FAREWELL_S = 2.0
+
+OnEvent = Callable[[str, dict[str, Any]], None]
+
+
+def run(
+    connection: Connection,
+    plan: RunPlan,
+    *,
+    limit_s: float = LIMIT_S,
+    ready_s: float = READY_S,
+    on_event: OnEvent | None = None,
+) -> Outcome:
+    """Run `plan`, and return what it came to; where that is not within `limit_s`, an outcome that says why.
+
+    `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
+    "step", "result" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
+    "rejected" (`topic`, `reason`). Raises NotReady, before anything is published, where members are absent
+    within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C included,
+    the nodes are told that it is over.
+    """
+    course = _Course(connection, plan, on_event or (lambda kind, data: None))
+    course.await_members(ready_s)
+    try:
+        course.prepare(min(PREPARE_S, limit_s))
+        course.follow(limit_s)
+        return course.conclude()
+    except BaseException:
+        course.dismiss()
+        raise
+
+
+def dismiss(connection: Connection, number: int, timeout: float = FAREWELL_S) -> None:
+    """End whatever runs with a smaller number. Raises ConnectionLost where the broker does not take it."""
+    connection.publish("run", idle(number), retain=True)
+    connection.flush(timeout)
+
+
+class _Course:
+    """One run on its way."""
+
+    def __init__(self, connection: Connection, plan: RunPlan, on_event: OnEvent) -> None:
+        handlers = {
+            "run": self._take_run,
+            "rows": self._take_rows,
+            "result": self._take_result,
+            "step": self._take_step,
+            "commit": self._take_commit,
+        }
+        self.inbox = Inbox(connection, handlers, self._take_status, self._tell_rejected, self._restate)
+        self._connection = connection
+        self._plan = plan
+        self._members = frozenset(plan.members)
+        self._tell = on_event
+        self._collector = Collector(plan)
+        self._rejected_before = connection.rejected.total()
+        self._seen_online: set[int] = set()
+        self._prepared: set[int] = set()
+        self._boots: dict[int, int] = {}
+        self._started = datetime.now(UTC)
+        self._begun_at: float | None = None
+        self._superseded = False
+        self._waiting: list[int] = []
+        self._reason = ""
+        self._told: list[int] = []
+        self._stubborn_since: float | None = None
+
+    # ---- the sequence ----
+
+    def await_members(self, ready_s: float) -> None:
+        """Everyone there, once, and with the data of the run. Raises NotReady."""
+        self._connection.subscribe("run", "rows/+", "result/+", "step/+", "commit/+")
+        self._connection.subscribe("status/+")
+        await_online(self.inbox, self._members, ready_s)
+        self.inbox.drain()
+        require_dataset(self.inbox.statuses, self._members, self._plan.dataset_id)
+
+    def prepare(self, limit_s: float) -> None:
+        """Give every member its rows, and wait until each says that it has them."""
+        self._publish_rows()
+        done = self.inbox.until(
+            lambda: self._members <= self._prepared or bool(self._reason),
+            limit_s,
+            "status/+",
+            ask=self._publish_rows,
+        )
+        if not done:
+            late = self._members - self._prepared
+            self._give_up(
+                late,
+                f"{named(late)} did not take the rows of run {self._plan.number}: is a newer run known there?",
+            )
+        self._connection.unsubscribe("rows/+")
+
+    def follow(self, limit_s: float) -> None:
+        """Begin, and take in what comes, until all results are there or it makes no sense to wait on."""
+        if self._reason:
+            return
+        self._boots = {node: self.inbox.statuses.by_node[node].boot for node in self._members}
+        self._started = datetime.now(UTC)
+        self._begun_at = time.monotonic()
+        self._connection.publish("run", self._plan.record, retain=True)
+        self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
+        if not self.inbox.until(self._is_over, limit_s, "status/+", "commit/+", ask=self._look_after):
+            self._give_up(*self._missed())
+
+    def conclude(self) -> Outcome:
+        """The outcome. What is still on its way is waited for, but the clock of the run has stopped."""
+        if not self._reason and not self.inbox.until(self._has_settled, SETTLE_S, "commit/+", "status/+"):
+            lacking = [node for node in self._members if not self._collector.final(node)]
+            if lacking:
+                self._give_up(lacking, f"the final commit of {named(lacking)} was not seen; run again")
+        if self._reason:
+            self.dismiss()
+        return self._outcome()
+
+    def dismiss(self) -> None:
+        """Tell the nodes that the run is over, if the broker still listens, and no other run has begun."""
+        if not self._superseded:
+            with contextlib.suppress(ConnectionLost):
+                dismiss(self._connection, self._plan.number + 1)
+
+    # ---- what is published ----
+
+    def _publish_rows(self) -> None:
+        for node in sorted(self._members - self._prepared):
+            self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
+
+    def _restate(self) -> None:
+        """After an outage: whatever the broker kept may be gone."""
+        self._connection.publish("dataset", self._plan.dataset, retain=True)
+        for node in sorted(self._members):
+            self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
+        self._restate_run()
+
+    def _restate_run(self) -> None:
+        if self._begun_at is not None:
+            self._connection.publish("run", self._plan.record, retain=True)
+
+    def _look_after(self) -> None:
+        """Every half a second of a run: say again what somebody lacks, mend what was lost, say who is missed."""
+        lacking = [node for node in self._members if self._lacks_run(node)]
+        for node in lacking:
+            self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
+        if lacking:
+            self._restate_run()
+        now = time.monotonic()
+        for node, came_at in self._collector.commit_at.items():
+            if (
+                self._collector.final(node)
+                and node not in self._collector.results
+                and now - came_at > RESULT_S
+            ):
+                self._tell("result", self._collector.rebuild_result(node))
+        self._tell_waiting()
+        if not stubborn(self._plan, self.inbox.statuses):
+            self._stubborn_since = None
+        elif self._stubborn_since is None:
+            self._stubborn_since = now
+        elif now - self._stubborn_since > STUBBORN_S:
+            self._give_up(*self._missed())
+
+    def _lacks_run(self, node: int) -> bool:
+        status = self.inbox.statuses.get(node)
+        begun = status is not None and status.run == self._plan.number
+        return not begun and node not in self._collector.results
+
+    # ---- what comes ----
+
+    def _take_status(self, status: NodeStatus) -> None:
+        node = status.node
+        if node not in self._members:
+            return
+        if status.online and node not in self._seen_online:
+            self._tell("online", {"node": node, "status": dict(status.record)})
+        (self._seen_online.add if status.online else self._seen_online.discard)(node)
+        if status.prepared == self._plan.number and node not in self._prepared:
+            self._prepared.add(node)
+            self._tell("prepared", {"node": node})
+
+    def _take_run(self, node: int, message: Message) -> None:
+        """Our own record comes back, or somebody else's: the run is his, or what the broker kept is put right."""
+        try:
+            record = read_object(message.payload) if message.payload else {}
+            number = whole(record, "run", 0)
+        except PayloadError:
+            self._restate_run()
+            raise
+        if number < self._plan.number:
+            self._restate_run()
+        elif record != self._plan.record:
+            self._superseded = True
+            ended = "ended from elsewhere" if record.get("kind") == "idle" else f"overtaken by run {number}"
+            self._give_up([], f"run {self._plan.number} was {ended}")
+
+    def _take_rows(self, node: int, message: Message) -> None:
+        if message.retained and message.payload and node not in self._members:
+            self._connection.publish(f"rows/{node}", b"", retain=True)
+
+    def _take_commit(self, node: int, message: Message) -> None:
+        if message.retained and node not in self._members:
+            self._connection.publish(f"commit/{node}", b"", retain=True)
+            return
+        commit = self._collector.take_commit(node, message)
+        if commit is not None:
+            final = self._collector.final(node)
+            self._tell("commit", {"node": node, "step": commit.step, "final": final})
+
+    def _take_result(self, node: int, message: Message) -> None:
+        record = self._collector.take_result(node, message)
+        if record is not None:
+            self._tell("result", record)
+
+    def _take_step(self, node: int, message: Message) -> None:
+        record = self._collector.take_step(node, message)
+        if record is not None:
+            self._tell("step", record)
+
+    def _tell_rejected(self, topic: str, reason: str) -> None:
+        self._tell("rejected", {"topic": topic, "reason": reason})
+
+    # ---- how it stands ----
+
+    def _is_over(self) -> bool:
+        return bool(self._reason) or self._members <= self._collector.results.keys()
+
+    def _has_settled(self) -> bool:
+        statuses = self.inbox.statuses.by_node
+        return all(
+            self._collector.final(node)
+            and (statuses[node].run, statuses[node].state) == (self._plan.number, "done")
+            for node in self._members
+        )
+
+    def _missed(self) -> tuple[list[int], str]:
+        steps = {node: commit.step for node, commit in self._collector.commits.items()}
+        return missed(self._plan, self.inbox.statuses, self._collector.results, steps, self._boots)
+
+    def _tell_waiting(self) -> None:
+        """Say whom the run waits for, once each time that it is somebody else."""
+        statuses = self.inbox.statuses
+        stalled = any(
+            not status.online or status.waiting or status.problem
+            for node in self._members
+            if (status := statuses.get(node)) is not None
+        )
+        nodes, reason = self._missed() if stalled or self._told else ([], "")
+        if nodes != self._told:
+            self._told = nodes
+            self._tell("waiting", {"nodes": nodes, "reason": reason})
+
+    def _give_up(self, nodes: Collection[int], reason: str) -> None:
+        if not self._reason:
+            self._waiting, self._reason = sorted(nodes), reason
+
+    def _outcome(self) -> Outcome:
+        collector = self._collector
+        begun = self._begun_at
+        last = max(collector.result_at.values(), default=begun or 0.0)
+        statuses = self.inbox.statuses.by_node
+        return Outcome(
+            run=self._plan.number,
+            network=self._connection.network,
+            kind=self._plan.kind,
+            record=self._plan.record,
+            rows=self._plan.rows,
+            dataset=self._plan.dataset_id,
+            started=self._started.isoformat(),
+            wall_s=0.0 if begun is None else max(0.0, last - begun),
+            members=list(self._plan.members),
+            finished=not self._reason,
+            results=dict(sorted(collector.results.items())),
+            commits={node: payload.hex() for node, payload in sorted(collector.payloads.items())},
+            steps=collector.steps,
+            statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
+            waiting=self._waiting,
+            reason=self._reason,
+            rejected=self._connection.rejected.total() - self._rejected_before,
+        )
