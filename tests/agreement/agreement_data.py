@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dcka.reference import bits_for
-from dcka.topology import Graph
+from dcka.topology import Graph, Shape, named
 
 laws = settings(
     derandomize=True, deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
@@ -64,10 +64,8 @@ def numbers(largest: int) -> st.SearchStrategy[int]:
 def tables(draw: Any, n: int, largest: int) -> NDArray[np.int64]:
     """Up to ten points of a node, or one point many times, or none."""
     row = st.lists(numbers(largest), min_size=n, max_size=n)
-    if draw(st.integers(0, 5)) == 0:
-        rows = [draw(row)] * draw(st.integers(1, 40))
-    else:
-        rows = draw(st.lists(row, max_size=10))
+    alike = row.flatmap(lambda one: st.integers(1, 40).map(lambda times: [one] * times))
+    rows = draw(alike if draw(st.integers(0, 5)) == 0 else st.lists(row, max_size=10))
     return np.array(rows, dtype=np.int64).reshape(-1, n)
 
 
@@ -126,3 +124,31 @@ def inner_stops(draw: Any, window: int) -> Inner:
         max_slots=max(fixed, draw(st.integers(1, 40))),
         windows=windows,
     )
+
+
+def corner(points: dict[int, object], k: int = 3, init: str = "local", n: int = 2) -> Case:
+    """A case on a line of nodes, of the grid's full range."""
+    top = 2 ** bits_for(n) - 1
+    graph = named(points, Shape("line", split=min(2, max(1, len(points) - 1))))
+    tables = {node: np.array(table, dtype=np.int64).reshape(-1, n) for node, table in points.items()}
+    return Case(graph, tables, [top] * n, k, init, 5, None, 50)
+
+
+def many(seed: int, rows: int, n: int = 2) -> np.ndarray:
+    top = 2 ** bits_for(n) - 1
+    return np.random.default_rng(seed).integers(0, top + 1, (rows, n))
+
+
+CORNERS = {
+    "a node without points": corner({1: many(1, 40), 2: [], 3: many(2, 40)}),
+    "no points at all": corner({1: [], 2: []}),
+    "a node with fewer than K": corner({1: many(1, 40), 2: many(3, 2), 3: many(2, 40)}),
+    "every node with fewer than K": corner({1: many(1, 2), 2: many(2, 2)}),
+    "K = 1": corner({1: many(1, 30), 2: many(2, 5)}, k=1),
+    "all points equal": corner({1: [[7, 9]] * 20, 2: [[7, 9]] * 30}),
+    "both ends of the range": corner({1: [[0, 0]] * 9, 2: [[32767, 32767]] * 9, 3: [[0, 32767]] * 3}),
+    "empty clusters of a shared start": corner({1: [[0, 0]] * 9, 2: [[1, 1]] * 9}, k=5, init="shared"),
+    "more points than one block and one flush": corner({1: many(1, 33_000), 2: many(2, 3_000)}, k=4),
+    "one dimension": corner({1: many(1, 50, 1), 2: many(2, 50, 1)}, n=1),
+    "many dimensions": corner({1: many(1, 30, 40), 2: many(2, 30, 40)}, n=40),
+}

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from bus import Bus, make_points
-from dcka_core.messages import Commit, read_commit
-from dcka_core.record import Run, read_run
 from numpy.typing import NDArray
 
 from dcka.reference import bits_for
 from dcka.topology import Graph, schedule
+from dcka_core.messages import Commit, read_commit
+from dcka_core.record import Run, read_run
 
 DATASET = bytes(range(8))
 PREFIX = "dcka/t/"

@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from agreement_data import Case, Inner, cases, inner_stops, laws
+from agreement_data import CORNERS, Case, Inner, cases, corner, inner_stops, laws, many
 from core_network import CoreNetwork, CoreRun
-from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT
 from hypothesis import given
 from hypothesis import strategies as st
-from test_agreement_tree import CORNERS, corner, many
 
 from dcka.datasets import gaussians, suthaharan
 from dcka.reference import GossipRules, GossipRun, gossip_run, put_hash
 from dcka.topology import Graph, Shape, named, window_slots
+from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT
 
 
 def run_both(case: Case, inner: Inner) -> tuple[CoreRun, GossipRun]:

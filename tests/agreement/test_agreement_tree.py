@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from agreement_data import Case, cases, laws
+from agreement_data import CORNERS, Case, cases, laws
 from core_network import CoreNetwork, CoreRun
-from dcka_core.messages import CONVERGED, FINAL, KEPT
 from hypothesis import given
 
 from dcka.datasets import gaussians, suthaharan
-from dcka.reference import TreeRun, bits_for, tree_run
+from dcka.reference import TreeRun, tree_run
 from dcka.topology import Graph, Shape, named
+from dcka_core.messages import CONVERGED, FINAL, KEPT
 
 
 def run_both(case: Case) -> tuple[CoreRun, TreeRun]:
@@ -58,34 +58,6 @@ def test_the_root_tells_of_every_step_once(case):
         (number, step.ssd) for number, step in enumerate(reference.steps)
     ]
     assert set(outcome.steps) == {outcome.record["root"]}
-
-
-def corner(points: dict[int, object], k: int = 3, init: str = "local", n: int = 2) -> Case:
-    """A case on a line of nodes, of the grid's full range."""
-    top = 2 ** bits_for(n) - 1
-    graph = named(points, Shape("line", split=min(2, max(1, len(points) - 1))))
-    tables = {node: np.array(table, dtype=np.int64).reshape(-1, n) for node, table in points.items()}
-    return Case(graph, tables, [top] * n, k, init, 5, None, 50)
-
-
-def many(seed: int, rows: int, n: int = 2) -> np.ndarray:
-    top = 2 ** bits_for(n) - 1
-    return np.random.default_rng(seed).integers(0, top + 1, (rows, n))
-
-
-CORNERS = {
-    "a node without points": corner({1: many(1, 40), 2: [], 3: many(2, 40)}),
-    "no points at all": corner({1: [], 2: []}),
-    "a node with fewer than K": corner({1: many(1, 40), 2: many(3, 2), 3: many(2, 40)}),
-    "every node with fewer than K": corner({1: many(1, 2), 2: many(2, 2)}),
-    "K = 1": corner({1: many(1, 30), 2: many(2, 5)}, k=1),
-    "all points equal": corner({1: [[7, 9]] * 20, 2: [[7, 9]] * 30}),
-    "both ends of the range": corner({1: [[0, 0]] * 9, 2: [[32767, 32767]] * 9, 3: [[0, 32767]] * 3}),
-    "empty clusters of a shared start": corner({1: [[0, 0]] * 9, 2: [[1, 1]] * 9}, k=5, init="shared"),
-    "more points than one block and one flush": corner({1: many(1, 33_000), 2: many(2, 3_000)}, k=4),
-    "one dimension": corner({1: many(1, 50, 1), 2: many(2, 50, 1)}, n=1),
-    "many dimensions": corner({1: many(1, 30, 40), 2: many(2, 30, 40)}, n=40),
-}
 
 
 @pytest.mark.parametrize("case", CORNERS.values(), ids=CORNERS)

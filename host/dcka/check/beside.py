@@ -1,0 +1,72 @@
+"""Float64 K-means on all readings in one place, from the start of a run: what the run is set beside."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcka.check.subject import Grid, Subject
+from dcka.check.verdict import Centres, Findings, amount
+from dcka.reference import TreeRun, cka, ssd
+
+MOST_STEPS = 2000
+"""For the comparison with a run that converged: K-means in float64 may take some steps more than the run did."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """In the user's units: `own`, the SSD of the readings with the nodes' centres, and CKA's `ssd`.
+
+    `rel_diff`: |own − ssd| / ssd; None where CKA's is 0 and the nodes' is not. `centres`: CKA's, (K, n).
+    """
+
+    own: float
+    ssd: float
+    rel_diff: float | None
+    centres: Centres
+
+
+def beside_cka(
+    subject: Subject, reference: TreeRun, centres: Mapping[int, Grid], converged: bool, steps: int
+) -> Beside:
+    """The nodes' final `centres` on the grid, beside CKA in float64 from the same start.
+
+    `reference` has the start: for `local` the centres after the first consensus, for the others the common
+    ones. A run of `steps` that did not converge is set beside CKA after as many.
+    """
+    dataset = subject.dataset
+    used = 1 if subject.run.init == "local" else 0
+    start = reference.steps[0].centres if used else subject.members.basis
+    readings = np.concatenate([dataset.values[node] for node in subject.ids])
+    limit = MOST_STEPS if converged else steps - used
+    result = cka(readings, dataset.grid.to_units(start), limit)
+    own = sum(
+        ssd(dataset.values[node], dataset.grid.to_units(centres[node]))
+        for node in subject.ids
+        if len(dataset.values[node])
+    )
+    return Beside(own, result.ssd, relative(own, result.ssd), result.centres)
+
+
+def relative(value: float, reference: float) -> float | None:
+    """|value − reference| / reference; 0 where both are 0, None where only the reference is."""
+    if value == reference:
+        return 0.0
+    return abs(value - reference) / reference if reference else None
+
+
+def tell_beside(subject: Subject, beside: Beside, found: Findings) -> None:
+    """The comparison as figures and a sentence. It is no condition: quantised readings can lead K-means to
+    another local optimum, and clipped ones are other readings."""
+    found.figures.update(float_ssd=beside.ssd, float_ssd_rel_diff=beside.rel_diff)
+    start = "the centres after the first consensus" if subject.run.init == "local" else "the same start"
+    apart = "" if beside.rel_diff is None else f": {beside.rel_diff:.1e} apart, relative"
+    found.hold(
+        f"SSD of the readings {amount(beside.own)}, beside {amount(beside.ssd)} of K-means in float64 on all of "
+        f"them, from {start}{apart}"
+    )
+    clipped = sum(subject.dataset.clipped)
+    if clipped:
+        found.hold(
+            f"{clipped:,} readings lie outside the range and were clipped: that comparison has them whole"
+        )
