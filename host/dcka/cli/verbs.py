@@ -21,4 +21,6 @@ class Verb(NamedTuple):
 
 VERBS: dict[str, Verb] = {
     "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
+    "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
+    "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
 }

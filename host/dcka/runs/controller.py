@@ -92,6 +92,7 @@ class _Course:
         self._superseded = False
         self._waiting: list[int] = []
         self._reason = ""
+        self._missed_before: list[int] = []
         self._told: list[int] = []
         self._stubborn_since: float | None = None
 
@@ -267,15 +268,16 @@ class _Course:
         return missed(self._plan, self.inbox.statuses, self._collector.results, steps, self._boots)
 
     def _tell_waiting(self) -> None:
-        """Say whom the run waits for, once each time that it is somebody else."""
+        """Say whom the run waits for: who was missed half a second ago too, and once each time."""
         statuses = self.inbox.statuses
         stalled = any(
             not status.online or status.waiting or status.problem
             for node in self._members
             if (status := statuses.get(node)) is not None
         )
-        nodes, reason = self._missed() if stalled or self._told else ([], "")
-        if nodes != self._told:
+        nodes, reason = self._missed() if stalled else ([], "")
+        lasting, self._missed_before = nodes == self._missed_before, nodes
+        if lasting and nodes != self._told:
             self._told = nodes
             self._tell("waiting", {"nodes": nodes, "reason": reason})
 

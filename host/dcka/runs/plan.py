@@ -235,10 +235,10 @@ def _bound(run: Run, record: Json, rows: Mapping[int, Json], max_message: Mappin
         return bound
     takes = f"node {node} takes {limit:,} (max_message in its node.json)"
     if consensus > limit:
-        fitting = _fitting_k(run, groups, limit)
+        asked, fitting = run.k, _fitting_k(run, groups, limit)
         way = f"take at most {fitting} clusters" if fitting else "take --schedule tree"
         raise PlanError(
-            f"K = {run.k} clusters of {run.n} dimensions (K·d = {run.k * run.n}) make messages of up to "
+            f"K = {asked} clusters of {run.n} dimensions (K·d = {asked * run.n}) make messages of up to "
             f"{consensus:,} bytes, and {takes}: {way}, fewer columns, or raise max_message to {bound:,}"
         )
     raise PlanError(
@@ -253,7 +253,7 @@ def _groups(rows: Mapping[int, Json]) -> int:
 
 
 def _fitting_k(run: Run, groups: int, limit: int) -> int:
-    """The greatest K whose messages fit, 0 where not even one cluster's do."""
+    """The greatest K whose messages fit, 0 where not even one cluster's do. Changes `run`."""
     low, high = 0, run.k
     while high - low > 1:
         run.k = math.floor((low + high) / 2)

@@ -1,0 +1,253 @@
+"""`dcka inject`: readings from a file, or of an example, to the nodes."""
+
+import csv
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from dcka.cli.options import (
+    broker_option,
+    configuration,
+    examples,
+    json_option,
+    network_option,
+    state_of,
+    state_option,
+)
+from dcka.cli.output import Output
+from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.broker import BrokerUrl
+    from dcka.config import Config
+    from dcka.inject.csv_reader import Table
+    from dcka.inject.dataset import Dataset
+    from dcka.inject.sieve import Missing
+    from dcka.inject.split import How
+
+
+@click.command(
+    "inject",
+    epilog=examples(
+        "dcka inject readings.csv                     every column of numbers, rows dealt in turn",
+        "dcka inject readings.csv --split-by mote --columns humidity,temperature",
+        "dcka inject export.csv --delimiter ';' --decimal ',' --missing-marker -200",
+        "dcka inject --data gaussians                 the nine Gaussians of the paper",
+        "dcka inject --data suthaharan                four real motes, for a network of four nodes",
+    ),
+)
+@click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.csv]")
+@click.option("--data", metavar="NAME", help="An example instead of a file: gaussians or suthaharan.")
+@click.option("--columns", metavar="A,B", help="The columns to cluster by.  [default: all with numbers]")
+@click.option("--split-by", metavar="COLUMN", help="The column that says which node a row belongs to.")
+@click.option("--split", metavar="HOW", help="Without such a column: round-robin or contiguous.")
+@click.option("--label", metavar="COLUMN", help="Kept beside the readings to colour pictures; not clustered.")
+@click.option("--missing", metavar="RULE", help="A cell without a number: refuse the file, or drop the row.")
+@click.option(
+    "--missing-marker", multiple=True, metavar="TEXT", help="Stands for a missing reading; may be repeated."
+)
+@click.option("--delimiter", metavar="SIGN", help="Between cells: ; or tab, say.  [default: found out]")
+@click.option("--decimal", metavar="SIGN", help="A point or a comma.  [default: found out]")
+@click.option("--header/--no-header", default=None, help="Whether the first row has the names.")
+@click.option(
+    "--range", "ranges", multiple=True, metavar="COLUMN=LOW:HIGH",
+    help="The range of a column in place of its smallest and largest reading; may be repeated.",
+)  # fmt: skip
+@network_option
+@broker_option
+@state_option
+@json_option
+def command(
+    file: Path | None,
+    data: str | None,
+    network: Path | None,
+    broker: str | None,
+    state: Path | None,
+    output: Output,
+    **reading: Any,
+) -> None:
+    """Give every node its readings.
+
+    The file is read whole and checked before a byte is sent; then every node stores its part, and keeps its old
+    data until the new are there, whole. What is not given here is as [data] of network.toml has it.
+    """
+    from dcka.mqtt.address import broker_of
+
+    config = configuration(network)
+    dataset = _dataset(file, data, config, reading)
+    for sentence in dataset.report.sentences():
+        output.say(sentence)
+    _warn_of_k(dataset, config, output)
+    folder = state_of(config, state)
+    record = _send(dataset, config, broker_of(config, folder, broker), output)
+    folder.make_folder(folder.folder)
+    dataset.save(folder.folder)
+    output.result(record, _words(record, config))
+
+
+def _dataset(file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]) -> "Dataset":
+    """What the call names: a file as `reading` has it, or an example. Raises UsageError."""
+    if file is not None and data is None:
+        return _read(file, config, **reading)
+    if data is None or file is not None:
+        raise UsageError("name a file, or an example with --data gaussians or --data suthaharan; not both")
+    if any(value not in (None, ()) for value in reading.values()):
+        raise UsageError(
+            f"--data {data} is read already: the options for columns, rows and cells go with a file"
+        )
+    return _example(data, config)
+
+
+def _read(
+    file: Path,
+    config: "Config",
+    *,
+    columns: str | None,
+    split_by: str | None,
+    split: str | None,
+    label: str | None,
+    missing: str | None,
+    missing_marker: tuple[str, ...],
+    delimiter: str | None,
+    decimal: str | None,
+    header: bool | None,
+    ranges: tuple[str, ...],
+) -> "Dataset":
+    from dcka.inject.csv_reader import read_csv
+    from dcka.inject.dataset import build
+
+    if split and split_by:
+        raise UsageError("--split and --split-by exclude each other: leave one of them out")
+    names = None if columns is None else [name.strip() for name in next(csv.reader([columns]), [])]
+    markers = list(missing_marker) or None
+    said = {
+        "columns": names,
+        "split_by": split_by,
+        "split": split,
+        "missing": missing,
+        "missing_marker": markers,
+    }
+    settings = config.replaced("data", None, **said).data
+    by_column = None if split else settings.split_by
+    table = read_csv(
+        file,
+        columns=settings.columns or None,
+        delimiter=delimiter,
+        decimal=decimal,
+        header=header,
+        missing=cast("Missing", settings.missing),
+        missing_marker=settings.missing_marker,
+        split_by=by_column,
+        label=label,
+    )
+    how = cast("How", "column" if by_column else settings.split)
+    return build(table, config.ids, how, range=_ranges(ranges, table))
+
+
+def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] | None:
+    """A (low, high) for each column, the column's own ends where no text names it; None without texts."""
+    if not texts:
+        return None
+    ends = {name: (float(low), float(high)) for name, low, high in zip(
+        table.columns, table.values.min(axis=0), table.values.max(axis=0), strict=True)}  # fmt: skip
+    for text in texts:
+        name, _, both = text.rpartition("=")
+        low, _, high = both.partition(":")
+        if name not in ends:
+            raise UsageError(
+                f"--range {text}: there is no column {name!r}; the columns are {', '.join(ends)}"
+            )
+        try:
+            ends[name] = float(low), float(high)
+        except ValueError as error:
+            raise UsageError(f"--range {text}: write COLUMN=LOW:HIGH, such as {name}=0:100") from error
+    return [ends[name] for name in table.columns]
+
+
+def _example(name: str, config: "Config") -> "Dataset":
+    """An example for the network's nodes, in the order of their ids. Raises UsageError where it does not fit."""
+    from dcka.datasets import gaussians, suthaharan
+
+    if name == "gaussians":
+        made = gaussians(config.run.seed, len(config.ids))
+    elif name == "suthaharan":
+        made = suthaharan()
+    else:
+        raise UsageError(f"--data {name}: the examples are gaussians and suthaharan")
+    if len(made.points) != len(config.ids):
+        raise UsageError(
+            f"--data {name}: it is of {len(made.points)} nodes and the network has {len(config.ids)}; "
+            f"make a network for it, in a folder of its own, with: dcka init --nodes {len(made.points)}"
+        )
+    new = dict(zip(made.node_ids, config.ids, strict=True))
+    labels = made.labels and {new[node]: texts for node, texts in made.labels.items()}
+    return replace(
+        made,
+        points={new[node]: points for node, points in made.points.items()},
+        values={new[node]: values for node, values in made.values.items()},
+        labels=labels,
+        groups={new[node]: group for node, group in made.groups.items()},
+    )
+
+
+def _warn_of_k(dataset: "Dataset", config: "Config", output: Output) -> None:
+    """The run will refuse it, and it may have another K by then; but now the data are before one's eyes."""
+    from dcka.inject.errors import DataError
+
+    try:
+        dataset.check_k(config.run.k)
+    except DataError as error:
+        output.say(f"warning: {error}, or run with --k")
+
+
+def _send(dataset: "Dataset", config: "Config", url: "BrokerUrl", output: Output) -> dict[str, Any]:
+    """Send it; what was sent, as the verb's record."""
+    from dcka.inject.transfer import send
+    from dcka.mqtt.connection import Connection
+
+    with Connection(url, config.network.name) as connection:
+        begun = time.monotonic()
+        results = send(connection, dataset)
+        wall_s = time.monotonic() - begun
+    record = dataset.record()
+    return {
+        "dataset": record["dataset"],
+        "name": dataset.name,
+        "columns": dataset.columns,
+        "points": dataset.size,
+        "nodes": {node: len(points) for node, points in dataset.points.items()},
+        "groups": dataset.groups,
+        "bits": dataset.grid.bits,
+        "step": dataset.grid.step,
+        "offset": dataset.grid.offset,
+        "dropped": len(dataset.report.dropped),
+        "blank": dataset.report.blank,
+        "clipped": dict(zip(dataset.columns, dataset.clipped, strict=True)),
+        "constant": dataset.grid.constant,
+        "warnings": dataset.report.warnings,
+        "skipped": [node for node, result in results.items() if result.skipped],
+        "bytes": sum(result.bytes for result in results.values() if not result.skipped),
+        "wall_s": wall_s,
+    }
+
+
+def _words(record: dict[str, Any], config: "Config") -> str:
+    lines = [
+        f"{config.network.name}: {len(record['nodes'])} nodes hold {record['points']:,} points of "
+        f"{', '.join(record['columns'])} (data set {record['dataset']})"
+    ]
+    if record["skipped"]:
+        lines.append(f"{len(record['skipped'])} of them had theirs already")
+    clipped = {name: count for name, count in record["clipped"].items() if count}
+    if clipped:
+        lines.append(
+            "clipped to the range: " + ", ".join(f"{name} {count:,}" for name, count in clipped.items())
+        )
+    empty = [str(node) for node, rows in record["nodes"].items() if not rows]
+    if empty:
+        lines.append(f"without points, and they take part with zeros: {', '.join(empty)}")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""A run in a few numbers, in the user's units."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dcka.inject.dataset import grid_of
+from dcka.inject.quantise import Grid
+from dcka.runs.outcome import Outcome, decode_commit
+
+
+def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run came to, on the grid of its data set's record.
+
+    `ssd`: the network's, None where the run did not finish. In `tree` it belongs to the centres before the last
+    update, which are the final ones in a run that converged; in `gossip` to the nodes' final centres. `centres`,
+    `counts`: of the last commit of the lowest id that has made one, else None. `broadcasts`, `payload_bytes`:
+    consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told.
+    """
+    grid = grid_of(dataset_record)
+    results = list(outcome.results.values())
+    told = [result for result in results if not result.get("rebuilt")]
+    source = min(outcome.commits, default=None)
+    commit = None if source is None else decode_commit(outcome, source)
+    return {
+        "run": outcome.run,
+        "kind": outcome.kind,
+        "nodes": len(outcome.members),
+        "finished": outcome.finished,
+        "converged": outcome.finished and all(result["converged"] for result in results),
+        "steps": max((result["steps"] for result in results), default=0 if commit is None else commit.step),
+        "slots": max((result["slots"] for result in told), default=None),
+        "ssd": _ssd(outcome, grid),
+        "broadcasts": sum(result["sent"] for result in told) if told else None,
+        "payload_bytes": sum(result["bytes"] for result in told) if told else None,
+        "wall_s": outcome.wall_s,
+        "heap_bytes": max((result["heap"] for result in told), default=None),
+        "dataset": outcome.dataset,
+        "columns": list(dataset_record["columns"]),
+        "centres": None if commit is None else _table(commit.centres, grid),
+        "counts": None if commit is None else list(commit.counts),
+        "waiting": outcome.waiting,
+        "reason": outcome.reason,
+        "rejected": outcome.rejected,
+    }
+
+
+def text(record: Mapping[str, Any]) -> str:
+    """The summary for a person: a headline, the costs, and a table of the centres."""
+    lines = [_headline(record)]
+    if record["broadcasts"] is not None:
+        slots = f" in {record['slots']:,} slots" if record["slots"] else ""
+        lines.append(
+            f"{record['broadcasts']:,} broadcasts{slots}, {record['payload_bytes']:,} bytes of payload, "
+            f"{record['heap_bytes']:,} bytes of heap at the largest node"
+        )
+    if record["centres"] is not None:
+        lines += ["", *_centre_lines(record)]
+    return "\n".join(lines)
+
+
+def _headline(record: Mapping[str, Any]) -> str:
+    what = f"run {record['run']} ({record['kind']}, {record['nodes']} nodes)"
+    if not record["finished"]:
+        return f"{what} did not finish; it got to step {record['steps']}: {record['reason']}"
+    ended = "converged" if record["converged"] else "ended without converging"
+    steps = "1 step" if record["steps"] == 1 else f"{record['steps']} steps"
+    return f"{what} {ended} after {steps} in {record['wall_s']:.2f} s: SSD {record['ssd']:.6g}"
+
+
+def _centre_lines(record: Mapping[str, Any]) -> list[str]:
+    head = ["cluster", "points", *record["columns"]]
+    rows = [
+        [str(cluster), f"{count:,}", *(f"{value:.5g}" for value in centre)]
+        for cluster, (count, centre) in enumerate(zip(record["counts"], record["centres"], strict=True))
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]
+    ]
+
+
+def _ssd(outcome: Outcome, grid: Grid) -> float | None:
+    """In the square of the user's units: one step for all dimensions scales it by its square."""
+    parts: list[int] = [result["ssd"] for result in outcome.results.values()]
+    if not outcome.finished or not parts:
+        return None
+    return (sum(parts) if outcome.kind == "gossip" else max(parts)) * grid.step**2
+
+
+def _table(centres: list[int], grid: Grid) -> list[list[float]]:
+    dimensions = len(grid.offset)
+    rows = [centres[at : at + dimensions] for at in range(0, len(centres), dimensions)]
+    table: list[list[float]] = grid.to_units(rows).tolist()
+    return table
