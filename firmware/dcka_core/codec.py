@@ -42,6 +42,10 @@ class Reader:
         """How many bytes have been read."""
         return self._at
 
+    def rewind(self, position: int) -> None:
+        """Go back to `position`."""
+        self._at = position
+
     def byte(self) -> int:
         if self._at >= len(self._payload):
             raise MessageError("length")

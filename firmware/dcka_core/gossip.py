@@ -42,8 +42,7 @@ class Gossip:
         self._width = (run.modulus_bits + 7) // 8
         self._heard = [{who: _Heard(run.rows) for who in phase[1]} for phase in rows.phases]
         self._spread = Spread(run.k, run.n, len(run.members))
-        self._scratch = Spread(run.k, run.n, len(run.members))
-        self._messages: list[bytes] = []
+        self._sent_slot: list[int] = []
         self._given: list[list[list[int]]] = []
         self._decided = False
         self._unheard = 0
@@ -68,34 +67,56 @@ class Gossip:
         self.mass = [value << self._run.fraction for value in sums]
         self.moved = moved
         self._given = [[[0] * self._run.rows for _ in phase[0]] for phase in self._rows.phases]
-        self._messages = [b"" for _ in self._rows.phases]
+        self._sent_slot = [-1 for _ in self._rows.phases]
         for phase in self._heard:
             for who in phase:
                 phase[who].last = [0] * self._run.rows
                 phase[who].slot = -1
 
     def enter_slot(self) -> None:
-        """Go to the next slot: give shares away, and make the message that carries them."""
+        """Go to the next slot: give shares away, to be said in `message`."""
         self.slot += 1
         if self.slot % self._run.window == 0:
             self._open_window()
         phase = self.phase
         shares = self._rows.phases[phase][0]
-        start = list(self.mass)
-        for group in range(len(shares)):
-            divisor, count = shares[group]
-            given = self._given[phase][group]
-            for index in range(len(start)):
-                share = start[index] // divisor
-                self.mass[index] -= share * count
-                given[index] = (given[index] + share) & self._mask
-        self._messages[phase] = bytes(self._message(phase))
-        for who in self._heard[phase]:
-            self._take_waiting(phase, who)
+        given = self._given[phase]
+        for index in range(self._run.rows):
+            mass = left = self.mass[index]
+            for group in range(len(shares)):
+                divisor, count = shares[group]
+                share = mass // divisor
+                left -= share * count
+                given[group][index] = (given[group][index] + share) & self._mask
+            self.mass[index] = left
+        self._sent_slot[phase] = self.slot
 
-    def message(self, phase: int) -> bytes:
-        """The last message of this step in `phase`; empty where there is none, or nobody to hear it."""
-        return self._messages[phase] if self._rows.phases[phase][0] else b""
+    def take_early(self) -> None:
+        """Count what neighbours that are ahead have sent for this slot already."""
+        phase = self.phase
+        for who in self._heard[phase]:
+            heard = self._heard[phase][who]
+            if heard.waiting_at == (self.step, self.slot):
+                payload = heard.waiting
+                heard.waiting = b""
+                heard.waiting_at = (-1, -1)
+                self.take(who, phase, payload)
+
+    def message(self, phase: int) -> bytearray:
+        """What this node has to say in `phase` of this step; empty before its first slot there, or with nobody to hear."""
+        out = bytearray()
+        slot = self._sent_slot[phase] if self._sent_slot else -1
+        if slot < 0 or not self._rows.phases[phase][0]:
+            return out
+        out = put_head(SHARE, self._run.number, self._node, self._boot, self.step)
+        put_varint(out, phase)
+        put_varint(out, slot)
+        put_varint(out, len(self._given[phase]))
+        for group in self._given[phase]:
+            for value in group:
+                out.extend(value.to_bytes(self._width, "little"))
+        self._spread.put(out, slot // self._run.window == self.slot // self._run.window)
+        return out
 
     def _open_window(self) -> None:
         whole = self.slot > 0 and not self._unheard
@@ -104,17 +125,6 @@ class Gossip:
         for phase in self._heard:
             for who in phase:
                 phase[who].fresh = False
-
-    def _message(self, phase: int) -> bytearray:
-        out = put_head(SHARE, self._run.number, self._node, self._boot, self.step)
-        put_varint(out, phase)
-        put_varint(out, self.slot)
-        put_varint(out, len(self._given[phase]))
-        for group in self._given[phase]:
-            for value in group:
-                out.extend(value.to_bytes(self._width, "little"))
-        self._spread.put(out)
-        return out
 
     # ---- what neighbours send ----
 
@@ -145,18 +155,13 @@ class Gossip:
             raise MessageError("stale")
         return self._count(phase, sender, boot, slot, reader)
 
-    def _take_waiting(self, phase: int, who: int) -> None:
-        heard = self._heard[phase][who]
-        if heard.waiting_at == (self.step, self.slot):
-            payload = heard.waiting
-            heard.waiting = b""
-            heard.waiting_at = (-1, -1)
-            self.take(who, phase, payload)
-
     def _count(self, phase: int, sender: int, boot: int, slot: int, reader: Reader) -> bool:
         """Add what a message of this step, this slot or an earlier one, brings."""
         heard = self._heard[phase][sender]
-        sums, spread = self._read_body(phase, sender, reader)
+        sums = self._read_sums(phase, sender, reader)
+        window = reader.position
+        self._spread.read(reader, False)
+        reader.end()
         if boot != heard.boot:
             heard.boot = boot
             heard.last = [0] * self._run.rows
@@ -170,13 +175,15 @@ class Gossip:
         heard.last = sums
         heard.slot = slot
         if slot // self._run.window == self.slot // self._run.window:
-            self._spread.merge(spread)
+            reader.rewind(window)
+            self._spread.read(reader, True)
         if not heard.fresh:
             heard.fresh = True
             self._unheard -= 1
         return False
 
-    def _read_body(self, phase: int, sender: int, reader: Reader) -> "tuple[list[int], Spread]":
+    def _read_sums(self, phase: int, sender: int, reader: Reader) -> "list[int]":
+        """The running sums that are meant for this node."""
         groups = reader.varint(len(self._run.members))
         mine = self._rows.phases[phase][1][sender]
         if mine >= groups:
@@ -184,11 +191,9 @@ class Gossip:
         reader.take(mine * self._run.rows * self._width)
         sums = [reader.integer(self._width) for _ in range(self._run.rows)]
         reader.take((groups - 1 - mine) * self._run.rows * self._width)
-        spread = self._scratch.read(reader)
-        reader.end()
         if max(sums) > self._mask:
             raise MessageError("value")
-        return sums, spread
+        return sums
 
     # ---- when a slot and a step end ----
 

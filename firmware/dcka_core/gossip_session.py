@@ -3,6 +3,7 @@
 from hashlib import sha256
 
 from dcka_core import session, ticks
+from dcka_core.actions import SUBSCRIBE
 from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
 from dcka_core.lloyd import assign, update_centres
@@ -21,6 +22,9 @@ class Session(session.Session):
         self._half_way = False
         self._final_at = -1
         self._ahead = -1
+        self._listening = False
+        if self.returned:
+            self._listen()
         self._centres: list[int] | None = None
         if held and held.flags & FINAL:
             # The run is over; what is left is to say so.
@@ -74,6 +78,7 @@ class Session(session.Session):
             self._send()
         else:
             self.waiting = self._gossip.waiting()
+            self._listen()
             if self._gossip.left_behind() or self._ahead > self._gossip.step:
                 self._gossip.end_step()
             self._leave_slot(now)
@@ -84,6 +89,12 @@ class Session(session.Session):
         self.publish_held()
         if not self.done:
             self._send()
+
+    def _listen(self) -> None:
+        """Ask for the neighbours' commits: they are retained, and only a node that may be left behind needs them."""
+        if not self._listening:
+            self._listening = True
+            self.out.extend([(SUBSCRIBE, "%scommit/%d" % (self.prefix, who)) for who in self.rows.near])
 
     # ---- slots ----
 
@@ -105,6 +116,7 @@ class Session(session.Session):
         self._half_way = False
         self.deadline = ticks.add(now, self.run.patience_ms // 2)
         self._send()
+        self._gossip.take_early()
 
     def _send(self) -> None:
         phase = self._gossip.phase

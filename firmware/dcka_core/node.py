@@ -351,7 +351,9 @@ class Node:
         before = topics(self._rows) if self._rows else []
         wanted = topics(rows) if rows else []
         prefix = self._prefix
-        self._out.extend([(UNSUBSCRIBE, prefix + topic) for topic in before if topic not in wanted])
+        # A run of `gossip` may have asked for its neighbours' commits as well.
+        asked = ["commit/%d" % who for who in self._rows.near] if self._rows and self._rows.phases else []
+        self._out.extend([(UNSUBSCRIBE, prefix + topic) for topic in before + asked if topic not in wanted])
         self._out.extend([(SUBSCRIBE, prefix + topic) for topic in wanted if topic not in before])
         self._rows = rows
 

@@ -21,7 +21,7 @@ def topics(rows: "Rows") -> "list[str]":
     if not rows.phases:
         relatives = rows.children + ([rows.parent] if rows.parent else [])
         return ["x/0/%d" % child for child in rows.children] + ["commit/%d" % who for who in relatives]
-    found = ["commit/%d" % who for who in rows.near]
+    found = []
     for phase in range(len(rows.phases)):
         found.extend(["x/%d/%d" % (phase, who) for who in rows.phases[phase][1]])
     return found

@@ -45,20 +45,6 @@ class Spread:
                 self.low[cluster * n + j] = level
                 self.high[cluster * n + j] = level
 
-    def merge(self, other: "Spread") -> None:
-        """Take in what a neighbour knows of the same window."""
-        self.ready |= other.ready
-        self.lacking |= other.lacking
-        self.moved = self.moved or other.moved
-        for index in range(len(self.low)):
-            level = other.low[index]
-            if level < 0:
-                continue
-            if self.low[index] < 0 or level < self.low[index]:
-                self.low[index] = level
-            if other.high[index] > self.high[index]:
-                self.high[index] = other.high[index]
-
     def settled(self, tolerance: int) -> bool:
         """Whether all are ready and agree to within `tolerance`, and no cluster has mass only at some."""
         if self.ready != (1 << self._size) - 1:
@@ -70,26 +56,38 @@ class Spread:
                 return False
         return True
 
-    def put(self, out: bytearray) -> None:
-        """Append the window's part of a type 3 message."""
-        put_set(out, self.ready)
-        put_set(out, self.lacking)
-        out.append(1 if self.moved else 0)
+    def put(self, out: bytearray, current: bool) -> None:
+        """Append the window's part of a type 3 message; one that knows nothing, where the window is not `current`."""
+        put_set(out, self.ready if current else 0)
+        put_set(out, self.lacking if current else 0)
+        out.append(1 if self.moved and current else 0)
         for index in range(len(self.low)):
-            put_varint(out, self.low[index] + 1)
-            if self.low[index] >= 0:
-                put_varint(out, self.high[index] - self.low[index])
+            low = self.low[index] if current else -1
+            put_varint(out, low + 1)
+            if low >= 0:
+                put_varint(out, self.high[index] - low)
 
-    def read(self, reader: Reader) -> "Spread":
-        """Fill this one from the window's part of a message."""
-        self.ready = reader.set(self._size)
-        self.lacking = reader.set(self._k)
+    def read(self, reader: Reader, merge: bool) -> None:
+        """Read the window's part of a message, and take in what the neighbour knows where `merge` is set.
+
+        Read it without first: what is malformed must not be taken in half.
+        """
+        ready = reader.set(self._size)
+        lacking = reader.set(self._k)
         moved = reader.byte()
         if moved > 1:
             raise MessageError("value")
-        self.moved = moved == 1
+        if merge:
+            self.ready |= ready
+            self.lacking |= lacking
+            self.moved = self.moved or moved == 1
         for index in range(len(self.low)):
-            level = reader.varint(_MAX_LEVEL) - 1
-            self.low[index] = level
-            self.high[index] = level + reader.varint(_MAX_LEVEL) if level >= 0 else -1
-        return self
+            low = reader.varint(_MAX_LEVEL) - 1
+            if low < 0:
+                continue
+            high = low + reader.varint(_MAX_LEVEL)
+            if merge:
+                if self.low[index] < 0 or low < self.low[index]:
+                    self.low[index] = low
+                if high > self.high[index]:
+                    self.high[index] = high

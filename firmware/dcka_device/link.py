@@ -28,7 +28,7 @@ _SHORT_CAP_MS = 15000
 _ENVELOPE = 96
 _WRITE_INTEREST = 2
 # Packets that may wait to be sent: what one event brings (a status, a commit, a sum, subscriptions), and some.
-_QUEUE = 32
+_QUEUE = 12
 
 
 class Link:

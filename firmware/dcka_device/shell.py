@@ -28,9 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Bytes between two collections: see main.py. A run makes some 4 KB of waste a slot.
-_LOADING_BYTES = 1024
-_RUNNING_BYTES = 2048
+# Bytes between two collections: see main.py. A slot makes some 5 KB of waste; with little room it must not pile up.
+_TIGHT_BYTES = 1024
+_ROOMY_BYTES = 8192
 # The longest sleep: the radio is looked after at least so often.
 _LOOK_MS = 1000
 
@@ -62,10 +62,10 @@ def _load(name: str) -> "Any":
         for module in MODULES[other]:
             if sys.modules.pop("dcka_core." + module, None):
                 delattr(dcka_core, module)
-    gc.threshold(_LOADING_BYTES)
+    gc.threshold(_TIGHT_BYTES)
     gc.collect()
     loaded = part(name)
-    gc.threshold(_RUNNING_BYTES)
+    gc.threshold(_TIGHT_BYTES if gc.mem_free() < 2 * _ROOMY_BYTES else _ROOMY_BYTES)
     return loaded
 
 
