@@ -103,7 +103,7 @@ class Gossip:
                 self.take(who, phase, payload)
 
     def message(self, phase: int) -> bytearray:
-        """What this node has to say in `phase` of this step; empty before its first slot there, or with nobody to hear."""
+        """What this node has to say in `phase` of this step; empty before its first slot there, or if nobody hears."""
         out = bytearray()
         slot = self._sent_slot[phase] if self._sent_slot else -1
         if slot < 0 or not self._rows.phases[phase][0]:

@@ -14,7 +14,10 @@ _BOOT_FILE = "boots.txt"
 
 
 class Store:
-    """Files in the current folder, which on a board is the root of its flash. load: `parts.part`, or what does the same."""
+    """Files in the current folder, which on a board is the root of its flash.
+
+    load: `parts.part`, or what does the same.
+    """
 
     def __init__(self, load: "Callable[[str], Any]") -> None:
         self._load = load
