@@ -202,10 +202,21 @@ class Gossip:
         return not self.waiting()
 
     def waiting(self) -> "list[int]":
-        """The neighbours of this phase that haven't been heard for this slot."""
+        """The neighbours of this phase that haven't been heard for this slot, nor for a later one of this step."""
         here = (self.step, self.slot)
+        missed = []
         heard = self._heard[self.phase]
-        return [who for who in heard if heard[who].slot < self.slot and heard[who].waiting_at <= here]
+        for who in heard:
+            ahead = heard[who].waiting_at
+            if heard[who].slot < self.slot and (ahead <= here or ahead[0] > self.step):
+                missed.append(who)
+        return missed
+
+    def abandoned(self) -> bool:
+        """Whether all that this slot waits for have left the step: nothing more comes, and a share would be lost."""
+        missed = self.waiting()
+        heard = self._heard[self.phase]
+        return bool(missed) and not [who for who in missed if heard[who].waiting_at[0] <= self.step]
 
     def left_behind(self) -> bool:
         """Whether a neighbour is in a later step already."""

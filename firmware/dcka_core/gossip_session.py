@@ -20,7 +20,9 @@ class Session(session.Session):
         self._put = ""
         self._repeated: int | None = None
         self._half_way = False
+        # The step and the flags of a neighbour's final commit.
         self._final_at = -1
+        self._final_flags = 0
         self._ahead = -1
         self._listening = False
         if self.returned:
@@ -62,6 +64,7 @@ class Session(session.Session):
         self._ahead = max(self._ahead, step)
         if commit.flags & FINAL:
             self._final_at = step
+            self._final_flags = commit.flags & (FINAL | CONVERGED)
         behind = step - self._gossip.step
         if not self.done and (behind > 1 or (behind == 1 and self.returned)):
             self._enter(step, commit.centres, True, True)
@@ -99,7 +102,11 @@ class Session(session.Session):
     # ---- slots ----
 
     def _go(self, now: int) -> None:
-        while not self.done and self._gossip.slot_complete():
+        while not self.done:
+            if self._gossip.abandoned():
+                self._gossip.end_step()
+            elif not self._gossip.slot_complete():
+                break
             self._leave_slot(now)
 
     def _leave_slot(self, now: int) -> None:
@@ -159,8 +166,10 @@ class Session(session.Session):
         centres = [min(top, value) for value in update_centres(gossip.mass, run.k, run.n, previous)]
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
-        if gossip.still() or self._final_at == step + 1:
+        if gossip.still():
             flags |= FINAL | CONVERGED
+        elif self._final_at == step + 1:
+            flags |= self._final_flags
         elif step + 1 >= run.max_steps:
             flags |= FINAL
         moved = own is None or self._differs(own, centres)

@@ -175,7 +175,9 @@ def read_commit(payload: "bytes | memoryview", run: "Run") -> Commit:
     commit.centres = [reader.integer(2) for _ in range(run.k * run.n)]
     if max(commit.centres) >> run.bits:
         raise MessageError("value")
-    commit.counts = [reader.varint(run.points) for _ in range(run.k)]
+    # In `gossip` a count is N times a node's mass, which may be all there is.
+    most = run.points * (len(run.members) if commit.flags & GOSSIP else 1)
+    commit.counts = [reader.varint(most) for _ in range(run.k)]
     commit.ssd = reader.varint(_ANY)
     reader.end()
     return commit
