@@ -23,4 +23,5 @@ VERBS: dict[str, Verb] = {
     "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
+    "check": Verb("dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING),
 }

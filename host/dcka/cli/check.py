@@ -1,0 +1,57 @@
+"""`dcka check`: the outcome of a run against the reference."""
+
+from pathlib import Path
+
+import click
+
+from dcka.cli.options import examples, json_option, network_option, state_option
+from dcka.cli.output import Output
+
+
+@click.command(
+    "check",
+    epilog=examples(
+        "dcka check                        the last run",
+        "dcka check 12 --json              run 12, as one JSON object",
+        "dcka check --picture run.png      and draw it",
+    ),
+)
+@click.argument("run", type=click.IntRange(min=1), metavar="[RUN]", required=False)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the readings, every node's centres and the reference's into this PNG file.",
+)
+@network_option
+@state_option
+@json_option
+def command(
+    run: int | None, picture: Path | None, network: Path | None, state: Path | None, output: Output
+) -> int:
+    """Compare the outcome of a run with the reference: PASS or FAIL, and why.
+
+    tree: every node's centres, counts and SSD must be the reference's, bit for bit. gossip: in every step every
+    node must have put in the sums of its own readings, and have come to their quotient within the tolerance. The
+    exit code is 0 for PASS and 1 for FAIL.
+    """
+    from dcka.check import check
+    from dcka.config import State, find_network_file
+    from dcka.inject.dataset import Dataset
+    from dcka.runs.outcome import Outcome
+
+    kept = State(state) if state is not None else State.beside(find_network_file(network))
+    outcome = Outcome.load(kept, run)
+    dataset = Dataset.load(kept.folder)
+    verdict = check(outcome, dataset)
+    record: dict[str, object] = {"verdict": verdict.word, "run": outcome.run, "kind": verdict.kind}
+    record |= {"reasons": verdict.reasons, **verdict.figures}
+    if picture is not None:
+        from dcka.plots import draw_run, panel
+
+        title = f"{dataset.name}, run {outcome.run}"
+        record["picture"] = draw_run(dataset, [panel(verdict, verdict.kind)], picture, title=title).absolute()
+    nodes = f"{len(outcome.members)} node{'s' if len(outcome.members) != 1 else ''}"
+    lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
+    output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
+    return 0 if verdict.passed else 1
