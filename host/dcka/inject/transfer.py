@@ -17,7 +17,7 @@ from dcka_core.codec import put_varint
 from dcka_core.messages import CHUNK
 
 RESEND_S = 1.0  # a board writes a chunk to its flash in some 10 ms, and seldom needs 100 ms
-SENDINGS = 5  # of a chunk, before the node is given up
+SENDINGS = 8  # of a chunk, before the node is given up
 BEGINNINGS = 3  # of a whole file: a node that restarts, or whose flash errs, asks for it anew
 SMALLEST = 64  # a node that takes less could not take part in any run
 LIMIT_S = 120.0
