@@ -132,10 +132,10 @@ class Statuses:
         self._nonces: dict[int, list[int]] = {}
 
     def take(self, node: int, payload: bytes, retained: bool = False) -> NodeStatus | None:
-        """Take a status in; None for one that is passed over, or cleared. Raises PayloadError."""
-        if not payload:
-            self.by_node.pop(node, None)
-            return None
+        """Take a status in; None for one that is passed over. Raises PayloadError.
+
+        What is known of a node stays: a status that was cleared says nothing new.
+        """
         status = read_status(node, payload)
         nonces = self._nonces.setdefault(node, [])
         older = status.nonce in nonces[:-1]
