@@ -44,7 +44,7 @@ class Gossip:
         self._spread = Spread(run.k, run.n, len(run.members))
         self._sent_slot: list[int] = []
         self._given: list[list[list[int]]] = []
-        self._decided = False
+        self.decided = False
         self._unheard = 0
         self.step = -1
         self.slot = -1
@@ -63,7 +63,7 @@ class Gossip:
         self.step = step
         self.slot = -1
         self.ended = False
-        self._decided = False
+        self.decided = False
         self.mass = [value << self._run.fraction for value in sums]
         self.moved = moved
         self._given = [[[0] * self._run.rows for _ in phase[0]] for phase in self._rows.phases]
@@ -91,8 +91,8 @@ class Gossip:
             self.mass[index] = left
         self._sent_slot[phase] = self.slot
 
-    def take_early(self) -> None:
-        """Count what neighbours that are ahead have sent for this slot already."""
+    def take_early(self, lost: "list[str]") -> None:
+        """Count what neighbours that are ahead have sent for this slot already; add to `lost` why one was dropped."""
         phase = self.phase
         for who in self._heard[phase]:
             heard = self._heard[phase][who]
@@ -100,7 +100,10 @@ class Gossip:
                 payload = heard.waiting
                 heard.waiting = b""
                 heard.waiting_at = (-1, -1)
-                self.take(who, phase, payload)
+                try:
+                    self.take(who, phase, payload)
+                except MessageError as error:
+                    lost.append(error.reason)
 
     def message(self, phase: int) -> bytearray:
         """What this node has to say in `phase` of this step; empty before its first slot there, or if nobody hears."""
@@ -162,6 +165,8 @@ class Gossip:
         window = reader.position
         self._spread.read(reader, False)
         reader.end()
+        if boot < heard.boot:
+            raise MessageError("stale")
         if boot != heard.boot:
             heard.boot = boot
             heard.last = [0] * self._run.rows
@@ -231,9 +236,9 @@ class Gossip:
         passed = self.slot + 1
         if self._run.slots:
             self.ended = passed >= self._run.slots
-            self._decided = self.ended
+            self.decided = self.ended
         elif passed % self._run.window == 0 and self._spread.settled(self._run.tolerance):
-            self.ended = self._decided = True
+            self.ended = self.decided = True
         if passed >= self._run.max_slots:
             self.ended = True
 
@@ -243,7 +248,7 @@ class Gossip:
 
     def still(self) -> bool:
         """Whether the step was decided with nobody moved: the run is converged."""
-        return self._decided and not self._spread.moved
+        return self.decided and not self._spread.moved
 
     def counts(self) -> "list[int]":
         """The network's counts as this node estimates them: N times its mass, rounded."""

@@ -7,7 +7,7 @@ from dcka_core.actions import SUBSCRIBE
 from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
 from dcka_core.lloyd import assign, update_centres
-from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT, Commit, read_commit
+from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT, UNDECIDED, Commit, read_commit
 
 
 class Session(session.Session):
@@ -123,7 +123,7 @@ class Session(session.Session):
         self._half_way = False
         self.deadline = ticks.add(now, self.run.patience_ms // 2)
         self._send()
-        self._gossip.take_early()
+        self._gossip.take_early(self.lost)
 
     def _send(self) -> None:
         phase = self._gossip.phase
@@ -166,6 +166,8 @@ class Session(session.Session):
         centres = [min(top, value) for value in update_centres(gossip.mass, run.k, run.n, previous)]
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
+        if not gossip.decided:
+            flags |= UNDECIDED
         if gossip.still():
             flags |= FINAL | CONVERGED
         elif self._final_at == step + 1:

@@ -18,6 +18,7 @@ FINAL = 1
 CONVERGED = 2
 GOSSIP = 4
 KEPT = 8
+UNDECIDED = 16
 
 _ANY = (1 << 64) - 1
 _MAX_ID = 65535
@@ -167,7 +168,7 @@ def read_commit(payload: "bytes | memoryview", run: "Run") -> Commit:
     commit = Commit()
     _read_common(commit, reader, COMMIT, run)
     commit.flags = reader.byte()
-    if commit.flags > 15 or bool(commit.flags & GOSSIP) != (run.kind == "gossip"):
+    if commit.flags > 31 or bool(commit.flags & GOSSIP) != (run.kind == "gossip"):
         raise MessageError("value")
     commit.epoch = _read_epoch(reader)
     commit.contributors = reader.set(len(run.members))

@@ -215,33 +215,37 @@ class Node:
 
     def _on_run(self, record: "dict[str, Any]", now: int) -> None:
         number = _number(record)
-        if number < self._newest:
+        if number < max(self._newest, self._run.number if self._run else 0):
             raise MessageError("run")
         if number == self._newest:
             return
-        self._end_run(number)
-        run: Run = self._load("record").read_run(record)
-        if run.kind == "idle":
+        if record.get("kind") == "idle":
+            self.session = None
             self._newest = number
             self._listen(None)
             self._publish_status(now)
             return
-        self._run = run
+        self._make_room()
+        self._run = self._load("record").read_run(record)
+        self.session = None
         self._ripe = True
 
     def _on_rows(self, record: "dict[str, Any]", now: int) -> None:
         number = _number(record)
         if number <= max(self._newest, self._rows.number if self._rows else 0):
             return
-        self._end_run(number)
+        self._make_room()
         self._listen(self._load("record").read_rows(record))
+        self.session = None
         self._early = {}
         self._publish_status(now)
         self._ripe = True
 
-    def _end_run(self, number: int) -> None:
-        """The host is about to start a newer run: the old one is over, and a small heap needs its room."""
-        if self.session and self.session.run.number < number:
+    def _make_room(self) -> None:
+        """A newer run is about to start: a small heap needs the room of one that is done. One that goes on is ended
+        only by a record that turned out to be sound.
+        """
+        if self.session and self.session.done:
             self.session = None
 
     def _on_put(self, payload: "bytes | memoryview") -> None:
@@ -264,10 +268,13 @@ class Node:
                 self._settled = True
                 self._ripe = True
         elif self._settled:
-            if status.get("state") != "offline":
-                self._twin = True
+            living = status.get("state") != "offline"
+            if living:
                 self.count("twin")
-            self._publish_status(now)
+            # To a living twin we speak once, or two of us would answer each other for ever.
+            if not living or not self._twin:
+                self._twin = self._twin or living
+                self._publish_status(now)
 
     # ---- a run ----
 
@@ -381,6 +388,7 @@ class Node:
             "nonce": self._nonce,
             "state": state,
             "run": session.run.number if session else 0,
+            "kind": session.run.kind if session else "",
             "step": session.held.step if session and session.held else 0,
             "prepared": self._rows.number if self._rows else 0,
             "dataset": points.dataset.hex() if points else "",
@@ -408,6 +416,8 @@ class Node:
             self._ripe = False
             self._try_begin(now)
         session = self.session
+        while session and session.lost:
+            self.count(session.lost.pop())
         if session and session.done and not self._told_done:
             self._told_done = True
             report = session.result()
@@ -422,7 +432,11 @@ class Node:
 
 
 def _parse(payload: "bytes | memoryview") -> "dict[str, Any]":
-    value = loads(bytes(payload))
+    try:
+        value = loads(bytes(payload))
+    except (ValueError, RuntimeError) as error:
+        # RuntimeError: brackets in brackets, deeper than the parser goes.
+        raise CoreError("no JSON") from error
     if not isinstance(value, dict):
         raise CoreError("no object")
     return value
@@ -430,7 +444,7 @@ def _parse(payload: "bytes | memoryview") -> "dict[str, Any]":
 
 def _number(record: "dict[str, Any]") -> int:
     number = record.get("run")
-    if not isinstance(number, int):
+    if record.get("v") != 1 or type(number) is not int or number < 1:
         raise CoreError("run is %r" % number)
     return number
 

@@ -64,7 +64,7 @@ def load(stream: "BufferedIOBase") -> Points:
     bits = head[5]
     n = int.from_bytes(head[6:8], "little")
     count = int.from_bytes(head[8:12], "little")
-    if not 1 <= n <= 512 or not 1 <= bits <= 15:
+    if not 1 <= n <= 512 or not 1 <= bits <= 15 or n * ((1 << bits) - 1) ** 2 >= 1 << 31:
         raise CoreError("%d dimensions of %d bits" % (n, bits))
     raw = _exactly(stream, 2 * n, digest)
     extents = [int.from_bytes(raw[2 * j : 2 * j + 2], "little") for j in range(n)]

@@ -100,9 +100,21 @@ def _numbers(record: "dict[str, Any]", key: str, low: int, high: int) -> "list[i
 
 def _ids(record: "dict[str, Any]", key: str) -> "list[int]":
     ids = _numbers(record, key, 1, _MAX_ID)
+    if key == "members" and not ids:
+        raise CoreError("members is empty")
     if len(set(ids)) != len(ids):
         raise CoreError("%s names an id twice" % key)
     return ids
+
+
+def _dataset(record: "dict[str, Any]") -> bytes:
+    try:
+        dataset = bytes.fromhex(record["dataset"])
+    except (KeyError, TypeError, ValueError):
+        dataset = b""
+    if len(dataset) != 8:
+        raise CoreError("dataset is %r: 16 hex digits are needed" % record.get("dataset"))
+    return dataset
 
 
 def _ceil_log2(value: int) -> int:
@@ -123,8 +135,10 @@ def read_run(record: "dict[str, Any]") -> Run:
         return run
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
+    if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
+        raise CoreError("bits is %d: too many for %d dimensions" % (run.bits, run.n))
     run.members = _ids(record, "members")
-    run.dataset = bytes.fromhex(str(record.get("dataset")))
+    run.dataset = _dataset(record)
     run.init = _word(record, "init", ("local", "shared", "given"))
     run.centres = None
     if run.init == "given":
@@ -135,6 +149,8 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.root = 0
     if run.kind == "tree":
         run.root = _whole(record, "root", 1, _MAX_ID)
+        if run.root not in run.members:
+            raise CoreError("root is %d: no member" % run.root)
     else:
         _read_mass(record, run)
     return run
@@ -167,11 +183,28 @@ def read_rows(record: "dict[str, Any]") -> Rows:
         rows.children = _ids(record, "children")
         return rows
     try:
-        for row in record["phases"]:
-            shares = [(int(divisor), int(count)) for divisor, count in row["share"]]
-            if [share for share in shares if not 1 <= share[1] < share[0]]:
-                raise CoreError("share %r" % shares)
-            rows.phases.append((shares, {int(who): int(group) for who, group in row["hear"]}))
-    except (KeyError, TypeError) as error:
+        rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
+    except (KeyError, TypeError, ValueError) as error:
         raise CoreError("phases: %r" % error) from error
     return rows
+
+
+def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":
+    """[(divisor, neighbours)]: whole numbers that leave something at home."""
+    whole = 1
+    for divisor, count in pairs:
+        if type(divisor) is not int or type(count) is not int or divisor < 2 or count < 1:
+            raise CoreError("phases: share %r" % pairs)
+        whole *= divisor
+    if sum([whole // divisor * count for divisor, count in pairs]) >= whole:
+        raise CoreError("phases: share %r gives all away" % pairs)
+    return [(divisor, count) for divisor, count in pairs]
+
+
+def _hear(pairs: "list[list[int]]") -> "dict[int, int]":
+    hear = {}
+    for who, group in pairs:
+        if type(who) is not int or type(group) is not int or not 1 <= who <= _MAX_ID or group < 0:
+            raise CoreError("phases: hear %r" % pairs)
+        hear[who] = group
+    return hear

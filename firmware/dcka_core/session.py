@@ -57,6 +57,8 @@ class Session:
         self.done = False
         self.deadline: int | None = None
         self.waiting: list[int] = []
+        # Reasons for which messages were dropped after they had waited.
+        self.lost: list[str] = []
         self.sent = self.sent_bytes = self.heard = self.slots = 0
 
     def start_centres(self) -> "list[int] | None":

@@ -41,7 +41,8 @@ class Spread:
             if not below:
                 self.lacking |= 1 << cluster
             for j in range(n):
-                level = mass[row + 1 + j] * _SCALE // below if below else -1
+                # Floors can lift the ratio of tiny masses above the grid; what is sent has to be a level.
+                level = min(mass[row + 1 + j] * _SCALE // below, _MAX_LEVEL) if below else -1
                 self.low[cluster * n + j] = level
                 self.high[cluster * n + j] = level
 

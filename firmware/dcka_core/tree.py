@@ -66,8 +66,10 @@ class Session(session.Session):
             self.waiting = [members[index] for index in range(len(members)) if not inside >> index & 1]
         else:
             silent = [child for child in self.rows.children if child not in self._latest]
-            self.waiting = silent or [self.rows.parent]
-            self._send_up()
+            # A root that has come back has no parent, and is itself who is missed (rule 5).
+            self.waiting = silent or [self.rows.parent or self.node]
+            if self.rows.parent:
+                self._send_up()
 
     def reconnected(self, now: int) -> None:
         """The link is back: what was said into the outage is said again."""
@@ -151,7 +153,7 @@ class Session(session.Session):
         """Go on as far as what has come allows; a loop, since a network of one node commits to itself."""
         while self._root and not self.done and self._contributors() == self._everyone:
             self._adopt(self._commit(), now)
-        if self.done or self._root or len(self._latest) < len(self.rows.children):
+        if self.done or not self.rows.parent or len(self._latest) < len(self.rows.children):
             return
         if self._contributors() != self._sent_members:
             self._send_up()
