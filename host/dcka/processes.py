@@ -166,7 +166,8 @@ class Child:
     """One running child process; its stdout and stderr together are captured.
 
     `death_signal` is what it gets on Linux if this process is gone without having stopped it. `log` is a file
-    that the whole output is appended to; the last `keep` lines are kept in memory.
+    that the whole output is appended to; the last `keep` lines are kept in memory. `stdin` is a descriptor for its
+    standard input, which is empty without one.
     Raises `ProcessError` where the program cannot be started, and `RuntimeError` off the main thread.
     """
 
@@ -180,6 +181,7 @@ class Child:
         log: Path | None = None,
         keep: int = 200,
         death_signal: signal.Signals = signal.SIGKILL,
+        stdin: int = subprocess.DEVNULL,
     ) -> None:
         self.name = name or Path(command[0]).name
         self.stopped = False
@@ -189,7 +191,7 @@ class Child:
             try:
                 self._popen = subprocess.Popen(
                     [str(part) for part in command],
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=self._output.writer,
                     stderr=self._output.writer,
                     cwd=cwd,

@@ -1,0 +1,192 @@
+"""A node under CPython: the core, fed in the order in which a board's shell feeds it (`dcka_device/shell.py`)."""
+
+import json
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dcka.emulation.flash import Flash
+from dcka.emulation.gate import Gate
+from dcka.emulation.link import Link
+from dcka.emulation.loop import Loop
+from dcka.emulation.network import NodeFailure
+from dcka.emulation.numpy_kernel import accumulate
+from dcka.emulation.tracebacks import last_place
+from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.errors import CoreError
+from dcka_core.node import RUN_FILE, Node
+from dcka_core.points import Points
+from dcka_core.session import COMMIT_FILE
+from dcka_core.ticks import PERIOD, diff
+
+RUNTIME = f"cpython {platform.python_version()} {sys.platform}"
+
+
+class CPythonNode:
+    """One node from its boot to its end: build it, `start` it, let the loop turn, `end` it.
+
+    settings: as node.json has them, with `node`. vitals: () → (live, free) bytes. random: (count) → bytes.
+    A fault of the core ends this node alone, with `failure`; the broker then publishes its will.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        flash: Flash,
+        loop: Loop,
+        gate: Gate,
+        vitals: Callable[[], tuple[int, int]],
+        random: Callable[[int], bytes],
+    ) -> None:
+        self.failure: NodeFailure | None = None
+        self._settings = settings
+        self._flash = flash
+        self._loop = loop
+        self._gate = gate
+        self._vitals = vitals
+        self._random = random
+        self._connection = 0  # which of the link's the core knows of; 0 while it knows of none
+        self._node: Node
+        self._link: Link | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._link is not None
+
+    def start(self) -> None:
+        """Boot: raise the boot count, load the data, begin to connect."""
+        self._guarded(self._boot)
+
+    def end(self) -> None:
+        """End at once, as a power cut would. Its flash stays."""
+        self._loop.at(self._turn, None)
+        link, self._link = self._link, None
+        if link is not None:
+            link.cut()
+
+    def _boot(self) -> None:
+        settings = self._settings
+        boot = self._flash.raise_boot()
+        self._node = Node(
+            settings["network"],
+            settings["node"],
+            boot,
+            int.from_bytes(self._random(4), "little"),
+            _memory(self._flash.read(RUN_FILE)),
+            self._flash.read(COMMIT_FILE) or b"",
+            settings["max_message"],
+            RUNTIME,
+            self._vitals,
+        )
+        self._link = Link(settings, self._node.will(), self._loop, self._gate, self._turn)
+        try:
+            points = self._flash.points()
+        except CoreError as error:
+            self._do(self._node.data_failed(str(error), _now()))
+        else:
+            self._loaded(points)
+        for topic in self._node.standing_topics():
+            self._link.subscribe(topic)
+        self._link.open()
+
+    def _turn(self) -> None:
+        """What has come, what is due; then when to look again."""
+        if self._link is not None:
+            self._guarded(self._work, self._link)
+
+    def _work(self, link: Link) -> None:
+        now = _now()
+        messages, link.inbox = link.inbox, []
+        connection = link.connections if link.up else 0
+        if connection != self._connection:
+            if self._connection:
+                self._node.disconnected()
+            self._connection = connection
+            if connection:
+                self._do(self._node.connected(now))
+        while link.oversized:
+            link.oversized -= 1
+            self._node.count("oversize")
+        for topic, payload in messages:
+            self._do(self._node.receive(topic, payload, _now()))
+        due = self._node.deadline()
+        now = _now()
+        if due is not None and diff(due, now) <= 0:
+            self._do(self._node.tick(now))
+            due = self._node.deadline()
+        link.flush()
+        if not link.up and self._connection:  # it was lost in writing
+            self._loop.at(self._turn, time.monotonic())
+        elif due is None:
+            self._loop.at(self._turn, None)
+        else:
+            self._loop.at(self._turn, time.monotonic() + max(0, diff(due, _now())) / 1000)
+
+    def _do(self, actions: list[Any]) -> None:
+        """Do what the core asks for, in its order: what is saved is on flash before what follows is sent."""
+        link = self._link
+        if link is None:
+            return
+        for action in actions:
+            what = action[0]
+            if what == PUBLISH:
+                link.publish(action[1], action[2], action[3])
+            elif what == SAVE:
+                self._flash.save(action[1], _bytes(action[2]))
+            elif what == SUBSCRIBE:
+                link.subscribe(action[1])
+            elif what == UNSUBSCRIBE:
+                link.unsubscribe(action[1])
+            else:
+                self._store(action)
+
+    def _store(self, action: Any) -> None:
+        try:
+            if action[0] == APPEND:
+                self._flash.append(action[1], _bytes(action[2]), action[3])
+                return
+            self._node.forget_data()
+            points = self._flash.adopt(action[1])
+        except (OSError, CoreError) as error:
+            self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
+            points = self._flash.points()
+        self._loaded(points)
+
+    def _loaded(self, points: Points | None) -> None:
+        if points is not None:
+            points.kernel = accumulate
+            self._do(self._node.data_loaded(points, _now()))
+
+    def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Let a fault end this node, with its traceback, and not the loop that other nodes live by."""
+        try:
+            work(*arguments)
+        except Exception as error:
+            node = self._settings["node"]
+            lines = "".join(traceback.format_exception(error)).splitlines()
+            self.failure = NodeFailure(
+                node, 1, f"node {node} crashed: {lines[-1]}{last_place(lines)}", tuple(lines)
+            )
+            self.end()
+
+
+def _now() -> int:
+    """Milliseconds as a board counts them."""
+    return int(time.monotonic() * 1000) & (PERIOD - 1)
+
+
+def _bytes(payload: bytes | bytearray | str) -> bytes:
+    return payload.encode() if isinstance(payload, str) else bytes(payload)
+
+
+def _memory(content: bytes | None) -> dict[str, Any] | None:
+    """What RUN_FILE held; with a foreign one the node is new to every run."""
+    try:
+        memory = json.loads(content or b"")
+    except ValueError:
+        return None
+    return memory if isinstance(memory, dict) else None

@@ -1,0 +1,101 @@
+"""The flash of a node under CPython: a board's files by their names, in memory or in a folder."""
+
+import io
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from dcka_core.points import Points, load
+
+DATA_FILE = "data.bin"
+BOOT_FILE = "boots.txt"
+
+
+class Flash(ABC):
+    """Small files; each is replaced at once or not at all. All but `read` raise OSError."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes | None:
+        """What the file holds; None where there is none."""
+
+    @abstractmethod
+    def save(self, name: str, payload: bytes) -> None:
+        """Replace the file's content."""
+
+    @abstractmethod
+    def append(self, name: str, payload: bytes, offset: int) -> None:
+        """Add to the file; begin it anew where `offset` is 0."""
+
+    @abstractmethod
+    def rename(self, name: str, other: str) -> None:
+        """Put the file in the place of another."""
+
+    def raise_boot(self) -> int:
+        """Count this boot before anything is sent (rule 2 of the protocol), and return the count."""
+        text = self.read(BOOT_FILE) or b""
+        boots = int(text) + 1 if text.isdigit() else 1
+        self.save(BOOT_FILE, str(boots).encode())
+        return boots
+
+    def points(self, name: str = DATA_FILE) -> Points | None:
+        """The data set; None where there is none. Raises CoreError where it is damaged."""
+        content = self.read(name)
+        return None if content is None else load(io.BytesIO(content))
+
+    def adopt(self, name: str) -> Points | None:
+        """Put a data file in the place of the old one, which stays where the new one cannot be read.
+
+        Raises OSError and CoreError.
+        """
+        points = self.points(name)
+        self.rename(name, DATA_FILE)
+        return points
+
+
+class MemoryFlash(Flash):
+    """Files that live as long as this object: a node's power cut leaves them."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytearray] = {}
+
+    def read(self, name: str) -> bytes | None:
+        content = self._files.get(name)
+        return None if content is None else bytes(content)
+
+    def save(self, name: str, payload: bytes) -> None:
+        self._files[name] = bytearray(payload)
+
+    def append(self, name: str, payload: bytes, offset: int) -> None:
+        if not offset:
+            self._files[name] = bytearray()
+        self._files[name] += payload
+
+    def rename(self, name: str, other: str) -> None:
+        if name not in self._files:
+            raise FileNotFoundError(f"no {name}")
+        self._files[other] = self._files.pop(name)
+
+
+class FolderFlash(Flash):
+    """Files in a folder, which is made with the first of them. It can be a MicroPython node's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self._folder / name).read_bytes()
+        except OSError:
+            return None
+
+    def save(self, name: str, payload: bytes) -> None:
+        aside = name + ".new"
+        self.append(aside, payload, 0)
+        self.rename(aside, name)
+
+    def append(self, name: str, payload: bytes, offset: int) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / name).open("ab" if offset else "wb") as file:
+            file.write(payload)
+
+    def rename(self, name: str, other: str) -> None:
+        (self._folder / name).replace(self._folder / other)

@@ -1,0 +1,108 @@
+"""Is the broker there? One connection attempt for all the nodes of a process, and none of them blocks.
+
+paho connects a socket and waits for it: with a broker that is away, each node would stop all the others for
+seconds. So nodes connect only when a bare socket has just shown that the port takes connections.
+"""
+
+import errno
+import random
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dcka.emulation.loop import EVENT_WRITE, Loop
+
+# As on a board (firmware/dcka_device/link.py): asked again after 250 ms, then twice as long each time, up to 2 s.
+RETRY_S = 0.25
+RETRY_CAP_S = 2.0
+# A lost SYN is sent again after 1 s: two chances.
+ANSWER_S = 3.0
+
+
+class Gate:
+    """`ask` for the way to the broker: the callback gets an address that took a connection a moment ago."""
+
+    def __init__(self, loop: Loop, host: str, port: int) -> None:
+        self._loop = loop
+        self._where = (host, port)
+        self._addresses: list[tuple[socket.AddressFamily, Any]] = []
+        self._waiting: dict[Callable[[str], None], None] = {}
+        self._attempt: socket.socket | None = None
+        self._address = ""
+        self._failures = 0
+        self.last_error = ""
+
+    def ask(self, callback: Callable[[str], None]) -> None:
+        """Call back once when the broker's port is open, however long that takes."""
+        self._waiting[callback] = None
+        if self._attempt is None and not self._failures:
+            self._try()
+
+    def withdraw(self, callback: Callable[[str], None]) -> None:
+        """Do not call back any more."""
+        self._waiting.pop(callback, None)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._waiting.clear()
+        self._end_attempt()
+        self._loop.at(self._try, None)
+
+    def _try(self) -> None:
+        if not self._waiting:
+            self._failures = 0
+            return
+        try:
+            family, address = self._next_address()
+            self._address = str(address[0])
+            self._attempt = socket.socket(family, socket.SOCK_STREAM)
+            self._attempt.setblocking(False)
+            refused = self._attempt.connect_ex(address)
+        except OSError as error:
+            self._failed(error.strerror or str(error))
+            return
+        if refused not in (0, errno.EINPROGRESS):
+            self._failed(errno.errorcode.get(refused, str(refused)))
+            return
+        self._loop.watch(self._attempt, EVENT_WRITE, self._decided)
+        self._loop.at(self._late, time.monotonic() + ANSWER_S)
+
+    def _next_address(self) -> tuple[socket.AddressFamily, Any]:
+        """Looked up once: a look-up blocks, and a reconnect must not. After a failure the next one has its turn."""
+        if not self._addresses:
+            infos = socket.getaddrinfo(*self._where, type=socket.SOCK_STREAM)
+            self._addresses = [(info[0], info[4]) for info in infos]
+        return self._addresses[self._failures % len(self._addresses)]
+
+    def _decided(self) -> None:
+        if self._attempt is None:
+            return
+        refused = self._attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if refused:
+            self._failed(errno.errorcode.get(refused, str(refused)))
+            return
+        self._end_attempt()
+        # The address that works is the first one next time.
+        self._addresses.sort(key=lambda known: known[1][0] != self._address)
+        self._failures = 0
+        waiting, self._waiting = self._waiting, {}
+        for callback in waiting:
+            callback(self._address)
+
+    def _late(self) -> None:
+        self._failed("no answer")
+
+    def _failed(self, reason: str) -> None:
+        self.last_error = reason
+        self._end_attempt()
+        pause = min(RETRY_CAP_S, RETRY_S * 2 ** min(self._failures, 8))
+        self._failures += 1
+        self._loop.at(self._try, time.monotonic() + pause * random.uniform(0.75, 1.0))
+
+    def _end_attempt(self) -> None:
+        self._loop.at(self._late, None)
+        if self._attempt is not None:
+            self._loop.forget(self._attempt)
+            self._attempt.close()
+            self._attempt = None

@@ -1,0 +1,226 @@
+"""A node's MQTT link under CPython: paho with its loop in our hands, the counterpart of a board's link.
+
+paho's callbacks only note what has come; the node looks at it afterwards, since what a callback raises is paho's.
+"""
+
+import contextlib
+import random
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gate
+from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
+
+# As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
+ENVELOPE = 96
+# A connection that ends within 10 s counts as short. After several, the cause is not the broker's absence (two nodes
+# of one id throw each other out), so the pause grows further.
+SHORT_S = 10.0
+SHORT_CAP_S = 15.0
+# How often paho is asked to look at its keepalive.
+_MISC_S = 1.0
+
+
+class Link:
+    """A connection to the broker that mends itself; `notify` is called when something has come or changed.
+
+    settings: as node.json has them. will: (topic, payload), retained. `connections` counts those that came about: a
+    short outage shows in it alone. `inbox` holds what has come, for the node to take; `oversized` and `lost` count.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        will: tuple[str, str],
+        loop: Loop,
+        gate: Gate,
+        notify: Callable[[], None],
+    ) -> None:
+        broker = settings["broker"]
+        self._port: int = broker["port"]
+        self._keepalive: int = settings["keepalive"]
+        self._largest = settings["max_message"] + ENVELOPE
+        self._loop = loop
+        self._gate = gate
+        self._notify = notify
+        self._topics: dict[str, None] = {}
+        self._refused = 0
+        self._short = 0
+        self._up_since = 0.0
+        self._writing = False
+        self._open = False
+        self.up = False
+        self.connections = 0
+        self.inbox: list[tuple[str, bytes]] = []
+        self.oversized = 0
+        self.lost = 0
+        self.last_error = ""
+        self._client = self._new_client(f"dcka-{settings['network']}-{settings['node']}", broker)
+        self._client.will_set(will[0], will[1], retain=True)
+
+    def _new_client(self, name: str, broker: Mapping[str, Any]) -> mqtt.Client:
+        client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, reconnect_on_failure=False)
+        if broker.get("user"):
+            client.username_pw_set(broker["user"], broker.get("password"))
+        client.connect_timeout = 1.0  # the gate has just seen the port open
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_subscribe = self._on_subscribe
+        client.on_message = self._on_message
+        client.on_socket_open = self._on_socket_open
+        client.on_socket_close = self._on_socket_close
+        # With these two set, paho only says that it wants to write: `flush` then writes all in one go.
+        client.on_socket_register_write = _nothing
+        client.on_socket_unregister_write = _nothing
+        return client
+
+    # ---- what the node does ----
+
+    def open(self) -> None:
+        """Begin to connect, and to connect again whenever the connection is lost."""
+        self._open = True
+        self._gate.ask(self._connect)
+
+    def cut(self) -> None:
+        """End without a good-bye, as a power cut would: the broker then publishes the will."""
+        self._open = False
+        self._gate.withdraw(self._connect)
+        self._loop.at(self._retry, None)
+        peer = self._client.socket()
+        if not isinstance(peer, socket.socket):
+            return
+        with contextlib.suppress(OSError):  # the other end was faster
+            peer.shutdown(socket.SHUT_RDWR)
+        while self._client.socket() is not None:  # paho reads to the end, and closes the socket
+            self._client.loop_read()
+
+    def subscribe(self, topic: str) -> None:
+        """Listen to `topic`, now and after every reconnect."""
+        self._topics[topic] = None
+        if self.up:
+            self._client.subscribe(topic)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Listen to `topic` no longer."""
+        if topic in self._topics:
+            del self._topics[topic]
+            if self.up:
+                self._client.unsubscribe(topic)
+
+    def publish(self, topic: str, payload: bytes | bytearray | str, retain: bool) -> None:
+        """Send now, or lose it: what is old by the time the link is back helps nobody."""
+        if self.up:
+            self._client.publish(topic, payload, retain=retain)
+        else:
+            self.lost += 1
+
+    def flush(self) -> None:
+        """Write what is queued, as far as the socket takes it; the rest when it takes more."""
+        if self._client.want_write():
+            self._client.loop_write()
+        peer = self._client.socket()
+        wants = self._client.want_write()
+        if peer is not None and wants != self._writing:
+            self._writing = wants
+            self._loop.watch(peer, EVENT_READ | (EVENT_WRITE if wants else 0), self._ready)
+
+    # ---- connecting ----
+
+    def _connect(self, address: str) -> None:
+        try:
+            self._client.connect(address, self._port, self._keepalive)
+        except OSError as error:
+            self._lost_connection(error.strerror or str(error))
+            return
+        self.flush()
+
+    def _retry(self) -> None:
+        self._gate.ask(self._connect)
+
+    def _lost_connection(self, reason: str) -> None:
+        if self.up:
+            lasted = time.monotonic() - self._up_since
+            self._short = self._short + 1 if lasted < SHORT_S else 0
+        self.up = False
+        self.last_error = reason
+        if self._open:
+            now = time.monotonic()
+            self._loop.at(self._notify, now)
+            self._loop.at(self._retry, now + self._pause())
+
+    def _pause(self) -> float:
+        """Seconds before the next attempt, with a quarter of it by chance."""
+        by_short = min(SHORT_CAP_S, RETRY_S * 2 ** min(self._short, 8)) if self._short > 1 else RETRY_S
+        pause = max(by_short, min(RETRY_CAP_S, RETRY_S * 2 ** min(self._refused, 8)))
+        self._refused += 1
+        return float(pause * random.uniform(0.75, 1.0))
+
+    def _ready(self) -> None:
+        self._client.loop_read()
+        self._settle()
+
+    def _misc(self) -> None:
+        self._client.loop_misc()
+        self._settle()
+        if self._client.socket() is not None:
+            self._loop.at(self._misc, time.monotonic() + _MISC_S)
+
+    def _settle(self) -> None:
+        self.flush()
+        self._notify()
+
+    # ---- paho's callbacks ----
+
+    def _on_socket_open(self, _client: mqtt.Client, _data: Any, peer: Any) -> None:
+        # Without it a small message waits for the answer to the last one: 44 ms a step.
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._writing = False
+        self._loop.watch(peer, EVENT_READ, self._ready)
+        self._loop.at(self._misc, time.monotonic() + _MISC_S)
+
+    def _on_socket_close(self, _client: mqtt.Client, _data: Any, peer: Any) -> None:
+        self._loop.forget(peer)
+        self._loop.at(self._misc, None)
+
+    def _on_connect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
+        if reason.is_failure:
+            self.last_error = str(reason)  # paho closes the connection next
+            return
+        self.up = True
+        self.connections += 1
+        self._up_since = time.monotonic()
+        self._refused = 0
+        if self._topics:
+            self._client.subscribe([(topic, 0) for topic in self._topics])
+
+    def _on_disconnect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
+        self._lost_connection(str(reason))
+
+    def _on_subscribe(self, _client: mqtt.Client, _data: Any, _mid: int, reasons: Any, _more: Any) -> None:
+        # NATS does so for a moment after a restart; a node without its topics is better off with a new connection.
+        if any(reason.is_failure for reason in reasons):
+            self._client.disconnect()
+
+    def _on_message(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            topic = "?"  # nobody's topic: the node counts it
+        length = 2 + len(topic.encode()) + len(message.payload)
+        if 1 + _varint_bytes(length) + length > self._largest:
+            self.oversized += 1
+        else:
+            self.inbox.append((topic, bytes(message.payload)))
+
+
+def _varint_bytes(value: int) -> int:
+    return max(1, -(-value.bit_length() // 7))
+
+
+def _nothing(*_: Any) -> None:
+    """Takes a note of paho's that nobody needs."""

@@ -1,0 +1,37 @@
+"""The kernel of a K-means step with numpy: the bits of `dcka_core.kernel`, for CPython alone."""
+
+from array import array
+
+import numpy as np
+
+# Numbers in the largest intermediate array, 4 bytes each: K of 4096 and a block of 4096 points would make 64 MB.
+_CELLS = 1 << 20
+
+
+def accumulate(
+    block: "array[int]", count: int, n: int, centres: "array[int]", k: int, sums: "array[int]"
+) -> None:
+    """Add `count` points of `block` to the rows of their nearest centres; the lowest index wins a tie.
+
+    block, centres: array('H') of points and of K·n numbers. sums: array('i') of K rows of (m, u_1 … u_n), then the
+    sums of the SSD's low 16 bits and of its high bits; it is added to in place, and its 31 bits are the caller's care.
+    """
+    points = np.frombuffer(block, np.uint16, count * n).reshape(count, n).astype(np.int32)
+    places = np.frombuffer(centres, np.uint16, k * n).reshape(k, n).astype(np.int32)
+    totals = np.frombuffer(sums, np.int32)
+    rows = totals[: k * (n + 1)].reshape(k, n + 1)
+    step = max(1, _CELLS // k)
+    for start in range(0, count, step):
+        piece = points[start : start + step]
+        distances = np.zeros((len(piece), k), np.int32)  # n·(2^b − 1)² < 2^31: protocol, section 1
+        for j in range(n):
+            difference = piece[:, j, None] - places[:, j]
+            distances += difference * difference
+        nearest = distances.argmin(axis=1)  # the first of equals
+        best = distances[np.arange(len(piece)), nearest]
+        rows[:, 0] += np.bincount(nearest, minlength=k).astype(np.int32)
+        for j in range(n):
+            # Sums of float64, but of whole numbers far below 2^53: exact.
+            rows[:, 1 + j] += np.bincount(nearest, weights=piece[:, j], minlength=k).astype(np.int32)
+        totals[-2] += (best & 0xFFFF).sum(dtype=np.int32)
+        totals[-1] += (best >> 16).sum(dtype=np.int32)
