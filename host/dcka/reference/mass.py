@@ -72,7 +72,8 @@ def window_spread(x: IntArray) -> int | None:
     if not full.any():
         return 0
     wide = x[:, full].astype(object)  # 256·x¹ does not fit 64 bits
-    ratios = PARTS * wide[..., 1:] // wide[..., :1]
+    # Floors can lift the ratio of a very small mass above the grid; a message carries no more than 2^23.
+    ratios = np.minimum(PARTS * wide[..., 1:] // wide[..., :1], PARTS << 15)
     return int((ratios.max(axis=0) - ratios.min(axis=0)).max())
 
 
