@@ -55,15 +55,21 @@ def relative(value: float, reference: float) -> float | None:
     return abs(value - reference) / reference if reference else None
 
 
+def distance(rel_diff: float | None) -> str:
+    """The end of a sentence that has set two SSDs beside each other."""
+    if rel_diff is None:
+        return ""
+    return f": {rel_diff:.1e} apart, relative" if rel_diff else ": the same"
+
+
 def tell_beside(subject: Subject, beside: Beside, found: Findings) -> None:
     """The comparison as figures and a sentence. It is no condition: quantised readings can lead K-means to
     another local optimum, and clipped ones are other readings."""
     found.figures.update(float_ssd=beside.ssd, float_ssd_rel_diff=beside.rel_diff)
     start = "the centres after the first consensus" if subject.run.init == "local" else "the same start"
-    apart = "" if beside.rel_diff is None else f": {beside.rel_diff:.1e} apart, relative"
     found.hold(
-        f"SSD of the readings {amount(beside.own)}, beside {amount(beside.ssd)} of K-means in float64 on all of "
-        f"them, from {start}{apart}"
+        f"in float64, SSD {amount(beside.own)}, beside {amount(beside.ssd)} of K-means on all readings, from "
+        f"{start}{distance(beside.rel_diff)}"
     )
     clipped = sum(subject.dataset.clipped)
     if clipped:

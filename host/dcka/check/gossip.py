@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dcka.check.beside import beside_cka, relative, tell_beside
+from dcka.check.beside import beside_cka, distance, relative, tell_beside
 from dcka.check.lossless import matches_reference
 from dcka.check.subject import Grid, Subject, final_commits
 from dcka.check.telemetry import Reports, read_reports
@@ -98,8 +98,8 @@ def _tell_errors(subject: Subject, steps: int, errors: _Errors, found: Findings)
     found.fail(*errors.beyond)
     found.hold(f"in each of the {steps} steps every node put in the sums of its own readings")
     found.hold(
-        f"every centre came within {tolerance * unit:.3g} ({tolerance:.2f} grid steps) of Σu/Σm; the largest error "
-        f"is {largest * unit:.3g} ({largest:.2f}): {errors.where}"
+        f"every centre came within the tolerance of Σu/Σm, {tolerance * unit:.3g} ({tolerance:.2f} grid steps); "
+        f"the largest error is {largest * unit:.3g} ({largest:.2f}): {errors.where}"
     )
 
 
@@ -173,10 +173,12 @@ def _check_ssd(subject: Subject, total: int, central: TreeRun, found: Findings) 
     slack = float(gossip_tolerance(subject.run.tolerance)) ** 2 * subject.run.points * subject.run.n
     apart = relative(float(total), float(reference))
     found.figures.update(ssd=total * unit, cka_ssd=reference * unit, ssd_rel_diff=apart)
-    words = f"final SSD {amount(total * unit)}, beside {amount(reference * unit)} of K-means on all points of the grid"
+    words = (
+        f"SSD {amount(total * unit)}, beside {amount(reference * unit)} of K-means on all points of the grid"
+    )
     if abs(total - reference) > SSD_ALLOWED * reference + slack:
         found.fail(
             f"{words}: more than {SSD_ALLOWED:g} apart, relative; the run came to another local optimum, "
             "which a smaller tolerance makes rarer"
         )
-    found.hold(words if apart is None else f"{words}: {apart:.1e} apart, relative")
+    found.hold(words + distance(apart))

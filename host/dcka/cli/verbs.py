@@ -20,8 +20,10 @@ class Verb(NamedTuple):
 
 
 VERBS: dict[str, Verb] = {
+    "demo": Verb("dcka.cli.demo", "Show it all: a network on this computer, two runs, a verdict.", START),
     "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
     "check": Verb("dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING),
+    "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
 }

@@ -1,0 +1,123 @@
+"""`dcka demo`: a network on this computer clusters a data set, and is checked."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dcka.cli.options import examples, json_option
+from dcka.cli.output import Output
+from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.demo import Report
+
+RUNTIMES = ("micropython", "cpython")
+SCHEDULES = ("both", "gossip", "tree")
+
+
+@click.command(
+    "demo",
+    epilog=examples(
+        "dcka demo                                     five MicroPython nodes, nine Gaussians",
+        "dcka demo --data suthaharan                   readings of four real motes",
+        "dcka demo --runtime cpython --json            one object, for scripts",
+        "dcka demo --schedule tree --k 4 --seed 7",
+        "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
+    ),
+)
+@click.option(
+    "--data", type=click.Choice(("gaussians", "suthaharan")), default="gaussians", show_default=True,
+    help="The readings: the paper's first experiment, or humidity and temperature of four motes.",
+)  # fmt: skip
+@click.option(
+    "--runtime", type=click.Choice(RUNTIMES),
+    help="The nodes: real MicroPython processes, or CPython.  [default: micropython where there is one]",
+)  # fmt: skip
+@click.option("--heap", metavar="SIZE", help="Of each MicroPython process.  [default: 128K]")
+@click.option(
+    "--broker-engine", "engine", type=click.Choice(("embedded", "mosquitto")),
+    help="The broker that is started.  [default: embedded]",
+)  # fmt: skip
+@click.option("--broker", "url", metavar="URL", help="A broker that is there, instead of starting one.")
+@click.option(
+    "--schedule", type=click.Choice(SCHEDULES), default="both", show_default=True,
+    help="The paper's gossip, the exact tree, or one after the other from the same start.",
+)  # fmt: skip
+@click.option("--k", type=int, metavar="K", help="Clusters.  [default: 9 for gaussians, 4 for suthaharan]")
+@click.option("--seed", type=int, metavar="N", help="Of the start.")
+@click.option(
+    "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
+    help="Where dcka-demo.png goes.  [default: this folder]",
+)  # fmt: skip
+@json_option
+def command(
+    data: str,
+    runtime: str | None,
+    heap: str | None,
+    engine: str | None,
+    url: str | None,
+    schedule: str,
+    k: int | None,
+    seed: int | None,
+    init: str | None,
+    out: Path,
+    output: Output,
+) -> int:
+    """Show it all: broker, nodes, data, two runs from the same start, a check, a picture, a verdict.
+
+    First the consensus of the paper (gossip, on a topology of which no single slot is connected), then the exact
+    one (tree). Both are compared with the reference. Exit code 0 for PASS, 1 for FAIL. Nothing is left running, and
+    nothing is kept but the picture, dcka-demo.png.
+    """
+    from dcka.demo import SCENARIOS, Settings, play
+    from dcka.demo.screen import screen
+
+    if engine is not None and url is not None:
+        raise UsageError(
+            "--broker names a broker that is there, --broker-engine one to start: give one of both"
+        )
+    settings = Settings(
+        scenario=SCENARIOS[data],
+        runtime=_runtime(runtime, output),
+        heap=heap or "128K",
+        engine=engine or "embedded",
+        url=url,
+        schedules=("gossip", "tree") if schedule == "both" else (schedule,),
+        k=k,
+        seed=seed,
+        init=init,
+        out=out,
+    )
+    if heap is not None and settings.runtime == "cpython":
+        output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
+    with screen(output.console, settings.schedules) as view:
+        report = play(settings, view)
+    return _tell(report, output)
+
+
+def _runtime(chosen: str | None, output: Output) -> str:
+    """The one that was chosen; else MicroPython, or CPython with a word where there is none for this machine."""
+    from dcka.emulation.micropython import available
+
+    if chosen is not None:
+        return chosen
+    state = available()
+    if not state:
+        output.say(f"note: {state.reason}; that is what this demo does now")
+    return "micropython" if state else "cpython"
+
+
+def _tell(report: "Report", output: Output) -> int:
+    shown = set()
+    for failure in report.crashed:
+        output.say(failure.sentence, style="red")
+        if failure.output not in shown:
+            shown.add(failure.output)
+            for line in failure.output:
+                output.say(f"  {line}")
+    output.result(report.record(), report.text())
+    return 0 if report.passed else 1

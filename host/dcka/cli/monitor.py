@@ -1,0 +1,96 @@
+"""`dcka monitor`: what the network is doing, live."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dcka.cli.options import broker_option, configuration, examples, network_option, state_of, state_option
+from dcka.cli.output import Output
+
+if TYPE_CHECKING:
+    from dcka.monitor import Event, NetworkState
+
+REFRESH_HZ = 4
+
+
+@click.command(
+    "monitor",
+    epilog=examples(
+        "dcka monitor                        a live table; Ctrl-C ends it",
+        "dcka monitor --for 10 > log.txt     a line an event, for ten seconds",
+        "dcka monitor --json | jq .event     an object an event",
+    ),
+)
+@click.option(
+    "--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="End by itself after so long."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object an event, each on a line.")
+@network_option
+@broker_option
+@state_option
+def command(
+    seconds: float | None,
+    as_json: bool,
+    network: Path | None,
+    broker: str | None,
+    state: Path | None,
+) -> int:
+    """Show who is online, what runs, and what happens.
+
+    On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
+    other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
+    broker. A status that the broker had kept is marked: nobody knows how old it is. Ctrl-C ends it, with exit
+    code 0.
+    """
+    from dcka.monitor import NetworkState, watch
+    from dcka.mqtt import Connection
+    from dcka.mqtt.address import broker_of
+
+    config = configuration(network)
+    url = broker_of(config, state_of(config, state), broker)
+    shown = NetworkState(config.network.name, config.ids)
+    try:
+        with (
+            Connection(url, config.network.name, role="monitor") as connection,
+            _view(shown, str(url), as_json) as tell,
+        ):
+            watch(connection, shown, tell, seconds)
+    except KeyboardInterrupt:
+        if not as_json:
+            print(file=sys.stderr)  # the terminal has written ^C
+    return 0
+
+
+@contextmanager
+def _view(state: "NetworkState", url: str, as_json: bool) -> "Iterator[Callable[[list[Event]], None]]":
+    """What to do with events: JSON lines, a live table on a terminal, or plain lines."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from dcka.monitor.table import StateTable
+
+    console = Console(highlight=False)
+    if as_json:
+        yield _print_json
+    elif console.is_terminal and not console.is_dumb_terminal:
+        table = StateTable(state, url)
+        with Live(table, console=console, refresh_per_second=REFRESH_HZ, vertical_overflow="crop"):
+            yield lambda events: None
+    else:
+        Output().say(f"listening to network {state.network} at {url}")
+        yield _print_lines
+
+
+def _print_json(events: "list[Event]") -> None:
+    for event in events:
+        print(json.dumps(event.record()), flush=True)
+
+
+def _print_lines(events: "list[Event]") -> None:
+    for event in events:
+        print(event.line(), flush=True)

@@ -1,0 +1,147 @@
+"""`play`: the demonstration from its beginning to its report."""
+
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from dcka.check import Verdict, check
+from dcka.config import Config
+from dcka.demo.report import NAMES, Act, Report
+from dcka.demo.scenario import Settings
+from dcka.demo.stage import NodeCrashed, Stage, stage
+from dcka.errors import UsageError
+from dcka.inject.dataset import Dataset
+from dcka.inject.transfer import send
+from dcka.runs.controller import run
+from dcka.runs.plan import RunPlan, plan
+from dcka.runs.summary import summary
+
+PICTURE = "dcka-demo.png"
+LIMIT_S = 10.0  # of a run, which takes a fraction of a second
+ANY_SIZE = 1 << 20
+
+
+class View(Protocol):
+    """Whom the demonstration tells how it goes. `ssd` is in the user's units."""
+
+    def note(self, text: str) -> None:
+        """Something worth knowing."""
+
+    def begin(self, nodes: int, runtime: str) -> None:
+        """Broker and nodes are being started."""
+
+    def online(self, count: int) -> None:
+        """So many nodes are online."""
+
+    def injected(self, readings: int, seconds: float) -> None:
+        """All nodes have their readings."""
+
+    def begun(self, kind: str) -> None:
+        """A run begins."""
+
+    def step(self, kind: str, step: int, ssd: float) -> None:
+        """A step has ended at every node."""
+
+    def ended(self, kind: str, figures: dict[str, Any], verdict: Verdict) -> None:
+        """A run has ended, and was checked."""
+
+
+def play(settings: Settings, view: View) -> Report:
+    """Bring a network up, give it its readings, run and check, draw; everything is down again on return.
+
+    A node that crashes ends it with a report that says so. Raises UsageError for choices that cannot be, before
+    anything is started, and other DckaErrors for what the machine refuses.
+    """
+    began = time.monotonic()
+    dataset = settings.scenario.data()
+    config = settings.config(f"demo-{secrets.token_hex(4)}", dataset.node_ids)
+    plans = _plans(settings, config, dataset)
+    _make_folder(settings)
+    report = Report(settings, len(config.ids), config.run.k, config.run.init, config.run.seed)
+    view.begin(report.nodes, settings.runtime)
+    largest = max(made.bound for made in plans)
+    try:
+        with stage(settings, config.network.name, config.ids, largest) as up, up.blaming():
+            for act in _acts(up, dataset, plans, view):
+                report.acts[act.outcome.kind] = act
+    except NodeCrashed as crash:
+        report = replace(report, crashed=crash.failures)
+    if report.acts:
+        report = replace(report, picture=_draw(settings, dataset, report))
+    return replace(report, total_s=time.monotonic() - began)
+
+
+def _plans(settings: Settings, config: Config, dataset: Dataset) -> list[RunPlan]:
+    """The runs, numbered from 1: the network is new, so no number was used in it."""
+    dataset.check_k(config.run.k)
+    sizes = dict.fromkeys(config.ids, ANY_SIZE)
+    record, distinct = dataset.record(), dataset.distinct_points()
+    return [
+        plan(config, record, number, max_message=sizes, distinct=distinct, schedule=kind)
+        for number, kind in enumerate(settings.schedules, start=1)
+    ]
+
+
+def _make_folder(settings: Settings) -> None:
+    try:
+        settings.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"--out {settings.out}: no folder can be made there ({error.strerror}); choose another"
+        ) from error
+
+
+def _acts(up: Stage, dataset: Dataset, plans: list[RunPlan], view: View) -> Iterator[Act]:
+    """Wait for the nodes, give them their readings, then run and check each plan."""
+    up.await_online(view.online)
+    started = time.monotonic()
+    send(up.connection, dataset)
+    view.injected(dataset.size, time.monotonic() - started)
+    for made in plans:
+        view.begun(made.kind)
+        follower = _Follower(up, made, dataset, view)
+        outcome = run(up.connection, made, limit_s=LIMIT_S, on_event=follower.take)
+        if not outcome.finished:
+            up.require_alive()
+        act = Act(outcome, check(outcome, dataset), summary(outcome, made.dataset))
+        view.ended(made.kind, act.summary, act.verdict)
+        yield act
+        if not outcome.finished:
+            return
+
+
+class _Follower:
+    """Turns the events of a run into steps of the view, and looks after the nodes where the run waits."""
+
+    def __init__(self, up: Stage, made: RunPlan, dataset: Dataset, view: View) -> None:
+        self._up = up
+        self._kind = made.kind
+        self._tellers = 1 if made.kind == "tree" else len(made.members)
+        self._unit = dataset.grid.step**2
+        self._view = view
+        self._parts: dict[int, list[int]] = {}
+
+    def take(self, event: str, data: dict[str, Any]) -> None:
+        """An event of the controller."""
+        if event == "step":
+            parts = self._parts.setdefault(data["step"], [])
+            parts.append(data["ssd"])
+            if len(parts) == self._tellers:
+                self._view.step(self._kind, data["step"], sum(parts) * self._unit)
+        elif event == "waiting":
+            self._up.require_alive()
+            if data["nodes"]:
+                self._view.note(f"waiting: {data['reason']}")
+
+
+def _draw(settings: Settings, dataset: Dataset, report: Report) -> Path:
+    # The picture's library takes half a second to load, and the nodes would wait for it.
+    from dcka.plots import draw_run, panel
+
+    scenario = settings.scenario
+    panels = [panel(act.verdict, f"{NAMES[kind]}, K = {report.k}") for kind, act in report.acts.items()]
+    path = (settings.out / PICTURE).absolute()
+    return draw_run(dataset, panels, path, title=scenario.title, units=scenario.units)

@@ -1,0 +1,103 @@
+"""What a demonstration came to: a record for programs, sentences for people."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dcka.check import Verdict
+from dcka.demo.scenario import Settings
+from dcka.emulation.network import NodeFailure
+from dcka.runs.outcome import Outcome
+
+NAMES = {"gossip": "gossip (the paper's)", "tree": "tree (exact)"}
+
+_COSTS = ("broadcasts", "payload_bytes", "wall_s", "heap_bytes")
+_EXACT = ("bit_identical", "ssd", "reference_ssd", "float_ssd_rel_diff", "outer_steps")
+_GOSSIP = (
+    "max_error", "tolerance", "ssd", "cka_ssd", "ssd_rel_diff", "float_ssd_rel_diff", "outer_steps", "slots",
+    "matches_reference",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Act:
+    """One run, its verdict, and its numbers (`dcka.runs.summary`)."""
+
+    outcome: Outcome
+    verdict: Verdict
+    summary: dict[str, Any]
+
+    def figures(self, names: tuple[str, ...]) -> dict[str, object]:
+        """The verdict's figures of these names, None for what it has not come to, and the costs of the run."""
+        figures = {name: self.verdict.figures.get(name) for name in names}
+        return {**figures, **{name: self.summary[name] for name in _COSTS}}
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """`acts`: by schedule. `crashed`: nodes that ended unasked. `total_s`: from the call to the verdict."""
+
+    settings: Settings
+    nodes: int
+    k: int
+    init: str
+    seed: int
+    acts: dict[str, Act] = field(default_factory=dict)
+    crashed: tuple[NodeFailure, ...] = ()
+    picture: Path | None = None
+    total_s: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether all runs were made, and passed."""
+        return not self.crashed and all(
+            kind in self.acts and self.acts[kind].verdict.passed for kind in self.settings.schedules
+        )
+
+    @property
+    def word(self) -> str:
+        """PASS or FAIL."""
+        return "PASS" if self.passed else "FAIL"
+
+    def record(self) -> dict[str, object]:
+        """Everything as one object: the exact run's figures at the top, those of the paper's under `gossip`.
+
+        `ssd`, errors and tolerance are in the user's units; what a run has not come to is None.
+        """
+        exact = self.acts.get("tree")
+        gossip = self.acts.get("gossip")
+        return {
+            "verdict": self.word,
+            "data": self.settings.scenario.name,
+            "runtime": self.settings.runtime,
+            "broker": self.settings.url or self.settings.engine,
+            "nodes": self.nodes,
+            "k": self.k,
+            "init": self.init,
+            "seed": self.seed,
+            **(exact.figures(_EXACT) if exact else dict.fromkeys((*_EXACT, *_COSTS))),
+            "total_s": self.total_s,
+            "centres": exact.summary["centres"] if exact else None,
+            "reasons": self.reasons(),
+            "gossip": {"verdict": gossip.verdict.word, **gossip.figures(_GOSSIP)} if gossip else None,
+            "picture": self.picture,
+        }
+
+    def reasons(self) -> list[str]:
+        """Why: a sentence for each crash, and each run's reasons, with its name in front."""
+        said = [failure.sentence for failure in self.crashed]
+        for kind in self.settings.schedules:
+            if kind in self.acts:
+                said += [f"{NAMES[kind]}: {reason}" for reason in self.acts[kind].verdict.reasons]
+            elif not self.crashed:
+                said.append(f"{NAMES[kind]}: was not run")
+        return said
+
+    def text(self) -> str:
+        """The verdict, and the reasons below it, grouped by run."""
+        lines = [self.word, *(f"  {failure.sentence}" for failure in self.crashed)]
+        for kind, act in self.acts.items():
+            lines += [f"  {NAMES[kind]}", *(f"    {reason}" for reason in act.verdict.reasons)]
+        if self.picture is not None:
+            lines.append(f"  picture: {self.picture}")
+        return "\n".join(lines)

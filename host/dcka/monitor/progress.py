@@ -1,0 +1,99 @@
+"""The run that is on, or was last: its record, and the SSD of each step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcka.inject.dataset import grid_of
+from dcka.monitor.events import clean
+from dcka.mqtt.statuses import PayloadError, whole, wholes
+
+MOST_STEPS = 100_000
+
+
+@dataclass
+class RunProgress:
+    """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise.
+
+    `done`: the members that have given their result. `steps`: by node, the step of its last commit.
+    """
+
+    number: int = 0
+    kind: str = ""
+    k: int = 0
+    members: tuple[int, ...] = ()
+    dataset: str = ""
+    ssd: dict[int, float] = field(default_factory=dict)
+    done: set[int] = field(default_factory=set)
+    steps: dict[int, int] = field(default_factory=dict)
+    _parts: dict[int, dict[int, int]] = field(default_factory=dict)
+    _root: int = 0
+    _known: str = ""
+    _unit: float = 1.0
+
+    @property
+    def in_units(self) -> bool:
+        """Whether the grid of the run's data is known."""
+        return bool(self._known) and self._known == self.dataset
+
+    @property
+    def step(self) -> int:
+        """The furthest step that a node has committed."""
+        return max([0, *self.steps.values(), *(step + 1 for step in self.ssd)])
+
+    def title(self) -> str:
+        """`run 7: tree, K = 9, 5 nodes`; for a run that was ended from outside, that it was."""
+        if self.kind == "idle":
+            return f"run {self.number}: nothing (whatever ran before is ended)"
+        return f"run {self.number}: {self.kind}, K = {self.k}, {len(self.members)} nodes"
+
+    def begin(self, record: Mapping[str, Any]) -> bool:
+        """A run record; False where it is no newer one. Raises PayloadError."""
+        number = whole(record, "run", low=1)
+        kind = record.get("kind")
+        if kind not in ("tree", "gossip", "idle"):
+            raise PayloadError(f"kind is {clean(kind, 20)}")
+        members = tuple(wholes(record, "members", ()))
+        k, root = whole(record, "k", 0), whole(record, "root", 0)
+        if number <= self.number:
+            return False
+        self.number, self.kind, self.k, self.members, self._root = number, kind, k, members, root
+        self.dataset = clean(record.get("dataset", ""), 16)
+        self.ssd, self.done, self.steps, self._parts = {}, set(), {}, {}
+        return True
+
+    def know_dataset(self, record: Mapping[str, Any]) -> tuple[str, int]:
+        """The record of a data set: (its name, readings). Raises PayloadError."""
+        try:
+            unit = grid_of(record).step ** 2
+            rows = sum(int(entry["rows"]) for entry in record["nodes"].values())
+            self._known, self._unit = str(record["dataset"]), unit
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise PayloadError(f"no record of a data set: {clean(error, 40)}") from None
+        return clean(record.get("name", ""), 40), rows
+
+    def take_step(self, node: int, record: Mapping[str, Any]) -> tuple[int, float] | None:
+        """Step telemetry: (step, its SSD) once it is known of the network; None before. Raises PayloadError."""
+        run, step, part = whole(record, "run"), whole(record, "step"), whole(record, "ssd")
+        if run != self.number or node not in self.members or step in self.ssd or step > MOST_STEPS:
+            return None
+        parts = self._parts.setdefault(step, {})
+        parts[node] = part
+        wanted = {self._root} if self.kind == "tree" else set(self.members)
+        if not wanted <= parts.keys():
+            return None
+        self.ssd[step] = sum(parts[one] for one in wanted) * (self._unit if self.in_units else 1.0)
+        del self._parts[step]
+        return step, self.ssd[step]
+
+    def take_commit(self, run: int, node: int, step: int) -> None:
+        """A commit of a node."""
+        if run == self.number and node in self.members:
+            self.steps[node] = max(step, self.steps.get(node, 0))
+
+    def take_result(self, node: int) -> bool:
+        """A node's result; False where it is no member, or has given it before."""
+        if node not in self.members or node in self.done:
+            return False
+        self.done.add(node)
+        return True

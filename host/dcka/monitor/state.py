@@ -1,0 +1,208 @@
+"""The state of a network, from what its topics say: who is there, what runs, what happened last.
+
+Pure: messages and the time are handed in, events come out. A retained message says what was true when it was
+sent, and nobody knows when that was: it never makes a node look alive.
+"""
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcka.monitor.events import Event, clean, counts
+from dcka.monitor.progress import RunProgress
+from dcka.mqtt import Message, NodeStatus, Statuses
+from dcka.mqtt.statuses import PayloadError, read_object
+from dcka_core.errors import CoreError
+from dcka_core.messages import peek_commit
+
+KEPT_EVENTS = 200
+SILENT_S = 25.0  # a node says something every 10 s: two of those, and some time to travel
+
+
+@dataclass
+class NodeView:
+    """One node. Times are monotonic seconds: `known_at`, when it was first heard of; `live_at`, when it last
+    spoke while we listened (None: what is known of it is retained); `offline_at`, when it was seen to go."""
+
+    status: NodeStatus
+    known_at: float
+    live_at: float | None = None
+    offline_at: float | None = None
+
+    def state(self, now: float) -> str:
+        """The state that it said, or `silent` where nothing was heard of it for too long."""
+        heard = self.known_at if self.live_at is None else self.live_at
+        if self.status.online and now - heard > SILENT_S:
+            return "silent"
+        return self.status.state
+
+    def age(self, now: float) -> float:
+        """Seconds since it last spoke; at least so many, where only a retained status is known."""
+        return max(0.0, now - (self.known_at if self.live_at is None else self.live_at))
+
+
+@dataclass
+class NetworkState:
+    """`members`: the ids of the network file. `nodes`: by id, whoever has a status. `run`: the run that is on, or
+    was last. `broker`: whether the broker is there; `broker_at`: since when."""
+
+    network: str
+    members: tuple[int, ...] = ()
+    nodes: dict[int, NodeView] = field(default_factory=dict)
+    run: RunProgress = field(default_factory=RunProgress)
+    broker: bool = True
+    broker_at: float = 0.0
+    events: deque[Event] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    _statuses: Statuses = field(default_factory=Statuses)
+
+    def take(self, node: int, message: Message, wall: float) -> list[Event]:
+        """Take a message of `<kind>/<node>` in; `wall`: seconds since 1970. Raises PayloadError for a useless one."""
+        kind = message.suffix.partition("/")[0]
+        handler = {
+            "status": self._take_status,
+            "run": self._take_run,
+            "dataset": self._take_dataset,
+            "step": self._take_step,
+            "commit": self._take_commit,
+            "result": self._take_result,
+        }.get(kind)
+        found = [] if handler is None else handler(node, message)
+        if kind != "status" and not message.retained and node in self.nodes:
+            self.nodes[node].live_at = message.at
+        return self._told(found, wall)
+
+    def rejected(self, topic: str, reason: str, wall: float) -> list[Event]:
+        """A message that was of no use."""
+        data = {"topic": clean(topic), "reason": clean(reason)}
+        return self._told(
+            [("rejected", f"dropped a message on {data['topic']}: {data['reason']}", data, True)], wall
+        )
+
+    def broker_is(self, there: bool, now: float, wall: float) -> list[Event]:
+        """The broker was found there, or away."""
+        if there == self.broker:
+            return []
+        self.broker, self.broker_at = there, now
+        text = "the broker is back" if there else "the broker does not answer: trying again"
+        return self._told([("broker", text, {"state": "back" if there else "away"}, not there)], wall)
+
+    def absent(self) -> list[int]:
+        """The members that nothing is known of."""
+        return [node for node in self.members if node not in self.nodes]
+
+    # ---- what comes ----
+
+    def _take_status(self, node: int, message: Message) -> list["_Found"]:
+        status = self._statuses.take(node, message.payload, message.retained)
+        if status is None:
+            if not message.payload and self.nodes.pop(node, None) is not None:
+                return [("cleared", f"node {node}: its status was cleared", {"node": node}, False)]
+            return []
+        view = self.nodes.get(node)
+        before = None if view is None else view.status
+        if view is None:
+            view = self.nodes[node] = NodeView(status, message.at)
+        view.status = status
+        if not message.retained:
+            view.live_at = message.at
+        if status.online:
+            view.offline_at = None
+        elif not message.retained and view.offline_at is None:
+            view.offline_at = message.at
+        if before is not None and _seen(before) == _seen(status):
+            return []
+        return [_status_event(status, before, message.retained)]
+
+    def _take_run(self, _: int, message: Message) -> list["_Found"]:
+        if not message.payload:
+            return []
+        record = read_object(message.payload)
+        if not self.run.begin(record):
+            return []
+        data = {name: record.get(name) for name in ("run", "kind", "k", "members", "init", "seed")}
+        data["retained"] = message.retained
+        return [("run", f"{self.run.title()}{' (retained)' if message.retained else ''}", data, False)]
+
+    def _take_dataset(self, _: int, message: Message) -> list["_Found"]:
+        if not message.payload:
+            return []
+        name, rows = self.run.know_dataset(read_object(message.payload))
+        data = {"name": name, "readings": rows, "retained": message.retained}
+        return [("dataset", f"data set {name}: {rows:,} readings", data, False)]
+
+    def _take_step(self, node: int, message: Message) -> list["_Found"]:
+        ended = self.run.take_step(node, read_object(message.payload))
+        if ended is None:
+            return []
+        step, ssd = ended
+        data = {"run": self.run.number, "step": step, "ssd": ssd, "units": self.run.in_units}
+        return [("step", f"run {self.run.number}: step {step + 1}, SSD {ssd:.7g}", data, False)]
+
+    def _take_commit(self, node: int, message: Message) -> list["_Found"]:
+        if not message.payload:
+            return []
+        try:
+            run, sender, step = peek_commit(message.payload)
+        except CoreError as error:
+            raise PayloadError(f"no commit: {error}") from None
+        if sender != node:
+            raise PayloadError("the commit of another node")
+        self.run.take_commit(run, node, step)
+        return []
+
+    def _take_result(self, node: int, message: Message) -> list["_Found"]:
+        record = read_object(message.payload)
+        run, steps, converged = record.get("run"), record.get("steps"), record.get("converged")
+        if type(run) is not int or type(steps) is not int or type(converged) is not bool:
+            raise PayloadError("no result")
+        if run != self.run.number or not self.run.take_result(node):
+            return []
+        data = {"run": run, "node": node, "steps": steps, "converged": converged}
+        how = "converged" if converged else "not converged"
+        return [("result", f"run {run}: node {node} is done after {steps} steps, {how}", data, False)]
+
+    def _told(self, found: Collection["_Found"], wall: float) -> list[Event]:
+        events = [Event(kind, text, wall, data, bad) for kind, text, data, bad in found]
+        self.events.extend(events)
+        return events
+
+
+_Found = tuple[str, str, dict[str, Any], bool]
+
+
+def _seen(status: NodeStatus) -> tuple[object, ...]:
+    """What makes a status news: a heartbeat is none, and of steps others tell."""
+    return (
+        status.boot, status.nonce, status.state, status.run, status.dataset, status.problem, status.waiting,
+        status.twin, tuple(sorted(status.dropped.items())),
+    )  # fmt: skip
+
+
+def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) -> _Found:
+    data = {
+        "node": status.node, "state": status.state, "boot": status.boot, "run": status.run, "step": status.step,
+        "rows": status.rows, "heap": status.heap, "dropped": dict(status.dropped), "waiting": list(status.waiting),
+        "problem": status.problem, "retained": retained,
+    }  # fmt: skip
+    words = [f"node {status.node} {status.state}"]
+    if retained:
+        words.append("(retained)")
+    if status.run and status.state in ("running", "done"):
+        words.append(f"run {status.run}")
+    if before is not None and before.boot != status.boot and status.online:
+        words.append(f"rebooted (boot {status.boot})")
+    if status.waiting:
+        words.append(f"waits for {clean(', '.join(map(str, status.waiting[:12])))}")
+    if status.twin:
+        words.append("is there twice")
+    if status.problem:
+        words.append(f"says: {clean(status.problem)}")
+    if status.dropped and (before is None or status.dropped != before.dropped):
+        words.append(f"dropped {counts(status.dropped)}")
+    return (
+        "status",
+        ", ".join([" ".join(words[: 1 + retained]), *words[1 + retained :]]),
+        data,
+        not status.online,
+    )

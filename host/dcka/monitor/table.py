@@ -1,0 +1,133 @@
+"""The state of a network as a table on a terminal. All that came over the network is text, never markup."""
+
+import time
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dcka.monitor.events import clean, counts
+from dcka.monitor.sparkline import sparkline
+from dcka.monitor.state import NetworkState, NodeView
+
+SHOWN_EVENTS = 8
+SHOWN_NODES = 40
+WIDTH = 60
+STYLES = {
+    "ready": "green",
+    "running": "cyan",
+    "done": "bold green",
+    "offline": "bold red",
+    "silent": "yellow",
+}
+
+
+class StateTable:
+    """Renders the state anew each time that rich asks for it. `broker`: its URL."""
+
+    def __init__(self, state: NetworkState, broker: str) -> None:
+        self._state = state
+        self._broker = broker
+
+    def __rich__(self) -> RenderableType:
+        """Head, nodes, run, last events."""
+        now = time.monotonic()
+        return Group(self._head(now), self._nodes(now), *self._run(), *self._events())
+
+    def _head(self, now: float) -> Text:
+        state = self._state
+        online = sum(view.state(now) in ("ready", "running", "done") for view in state.nodes.values())
+        head = Text(f"network {state.network} at {self._broker}: {online} of ")
+        head.append(f"{max(len(state.members), len(state.nodes))} nodes online")
+        if not state.broker:
+            head.append(f"   the broker is away since {ago(now - state.broker_at)}", style="bold red")
+        return head
+
+    def _nodes(self, now: float) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("node", "state", "run", "step", "rows", "heap", "heard", "dropped", "remarks"):
+            table.add_column(
+                name, justify="right" if name in ("node", "run", "step", "rows", "heap") else "left"
+            )
+        known = [*self._state.members, *sorted(set(self._state.nodes) - set(self._state.members))]
+        for node in known[:SHOWN_NODES]:
+            view = self._state.nodes.get(node)
+            if view is None:
+                table.add_row(str(node), Text("not seen", style="dim"))
+            else:
+                table.add_row(*_row(node, view, now, node in self._state.members))
+        if len(known) > SHOWN_NODES:
+            table.add_row("…", Text(f"and {len(known) - SHOWN_NODES} more", style="dim"))
+        return table
+
+    def _run(self) -> list[RenderableType]:
+        run = self._state.run
+        if not run.number:
+            return [Text("no run is known", style="dim")]
+        lines: list[RenderableType] = [Text(run.title(), style="bold")]
+        if run.ssd:
+            values = [run.ssd[step] for step in sorted(run.ssd)]
+            unit = "" if run.in_units else " (grid)"
+            lines.append(Text(f"  step {run.step}, SSD {values[-1]:.7g}{unit}  {sparkline(values, WIDTH)}"))
+        if run.done:
+            lines.append(Text(f"  {len(run.done)} of {len(run.members)} nodes have given their result"))
+        return lines
+
+    def _events(self) -> list[RenderableType]:
+        last = list(self._state.events)[-SHOWN_EVENTS:]
+        return [Text(event.line(), style="red" if event.bad else "dim", no_wrap=True) for event in last]
+
+
+def _row(node: int, view: NodeView, now: float, member: bool) -> list[Text]:
+    status = view.status
+    state = view.state(now)
+    return [
+        Text(str(node)),
+        Text(state, style=STYLES.get(state, "")),
+        Text(str(status.run or "")),
+        Text(str(status.step or "")),
+        Text(f"{status.rows:,}"),
+        Text(_kilobytes(status.heap, status.free)),
+        Text(_heard(view, now), style="dim" if view.live_at is None else ""),
+        Text(counts(status.dropped, 40)),
+        Text(_remarks(view, now, member), style="yellow"),
+    ]
+
+
+def _kilobytes(heap: int, free: int) -> str:
+    """Live heap, of all that there is."""
+    if not heap:
+        return ""
+    return f"{heap / 1024:.0f} of {(heap + free) / 1024:.0f} KB" if free else f"{heap / 1024:.0f} KB"
+
+
+def _heard(view: NodeView, now: float) -> str:
+    """When it last spoke. What is retained may be of any age: only how long we know it is certain."""
+    if view.live_at is None:
+        return f"retained, over {ago(view.age(now))}"
+    return f"{ago(view.age(now))} ago"
+
+
+def _remarks(view: NodeView, now: float, member: bool) -> str:
+    status = view.status
+    words = []
+    if not status.online:
+        words.append(
+            "before we looked" if view.offline_at is None else f"gone {ago(now - view.offline_at)} ago"
+        )
+    if not member:
+        words.append("not in the network file")
+    if status.twin:
+        words.append("there twice")
+    if status.waiting:
+        words.append(f"waits for {', '.join(map(str, status.waiting[:8]))}")
+    if status.problem:
+        words.append(clean(status.problem, 50))
+    return ", ".join(words)
+
+
+def ago(seconds: float) -> str:
+    """`3 s`, `4 min`, `2 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,76 @@
+"""`watch`: a network's topics, listened to until it is enough."""
+
+import time
+from collections.abc import Callable
+
+from dcka.monitor.events import Event
+from dcka.monitor.state import NetworkState
+from dcka.mqtt import Connection, Message
+from dcka.mqtt.inbox import Inbox
+
+TOPICS = ("run", "dataset", "status/+", "step/+", "commit/+", "result/+")
+RETAINED = ("run", "dataset", "status/+")
+TURN_S = 0.25
+# A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md), so they are asked for again, as long
+# after the (re)connect; not for ever: each time all of them come.
+ASK_AGAIN_S = (0.5, 2.0)
+
+
+def watch(
+    connection: Connection,
+    state: NetworkState,
+    on_events: Callable[[list[Event]], None],
+    limit_s: float | None = None,
+) -> None:
+    """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
+
+    `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
+    and so is its end.
+    """
+    _Watch(connection, state, on_events).go(limit_s)
+
+
+class _Watch:
+    def __init__(
+        self, connection: Connection, state: NetworkState, on_events: Callable[[list[Event]], None]
+    ) -> None:
+        self._connection = connection
+        self._state = state
+        self._tell = on_events
+        kinds = {topic.partition("/")[0] for topic in TOPICS}
+        self._inbox = Inbox(
+            connection,
+            dict.fromkeys(kinds, self._take),
+            on_reject=self._reject,
+            on_reconnect=self._reconnected,
+        )
+        self._ask_at: list[float] = []
+
+    def go(self, limit_s: float | None) -> None:
+        """Until `limit_s` has passed."""
+        began = time.monotonic()
+        self._connection.subscribe(*TOPICS)
+        self._plan_asking()
+        while limit_s is None or time.monotonic() - began < limit_s:
+            left = TURN_S if limit_s is None else min(TURN_S, began + limit_s - time.monotonic())
+            came = self._inbox.turn(max(0.0, left))
+            now = time.monotonic()
+            self._tell(self._state.broker_is(self._connection.connected, now, time.time()))
+            if self._ask_at and now >= self._ask_at[0]:
+                self._ask_at.pop(0)
+                self._connection.ask(*RETAINED)
+            if not came:
+                self._tell([])
+
+    def _plan_asking(self) -> None:
+        now = time.monotonic()
+        self._ask_at = [now + after for after in ASK_AGAIN_S]
+
+    def _take(self, node: int, message: Message) -> None:
+        self._tell(self._state.take(node, message, time.time()))
+
+    def _reject(self, topic: str, reason: str) -> None:
+        self._tell(self._state.rejected(topic, reason, time.time()))
+
+    def _reconnected(self) -> None:
+        self._plan_asking()
