@@ -144,7 +144,7 @@ def test_shared_options_find_the_file_the_state_and_the_broker(tmp_path, monkeyp
         "state": "nets/.dcka",
     }
     assert answer(capsys, "--broker", "mqtt://h:1", "--state", "s")["broker"] == "mqtt://h:1"
-    with pytest.raises(UsageError, match=r'^--broker: "tcp://h" does not start with mqtt://'):
+    with pytest.raises(UsageError, match=r"^--broker: 'tcp://h': the scheme is mqtt, not 'tcp'"):
         configuration(None, "tcp://h")
     with pytest.raises(UsageError, match="does not exist"):
         configuration(tmp_path / "none.toml")

@@ -1,13 +1,11 @@
 """The network file `network.toml`, and the state folder beside it."""
 
-from dcka.config.broker_address import BrokerAddress
 from dcka.config.read import FILE_NAME, Config, find_network_file, from_mapping, load, parse
 from dcka.config.state import State, StateError, write_whole
 from dcka.config.template import template
 
 __all__ = [
     "FILE_NAME",
-    "BrokerAddress",
     "Config",
     "State",
     "StateError",

@@ -6,12 +6,15 @@ example.
 """
 
 from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcka.config import checks
-from dcka.config.broker_address import EMBEDDED, BrokerAddress, broker_check
+from dcka.config.broker_address import EMBEDDED, broker_check
 from dcka.config.checks import Check
 from dcka.topology.families import KINDS
+
+if TYPE_CHECKING:
+    from dcka.broker.url import BrokerUrl
 
 _MAX_SEED = 2**63 - 1
 # A wait above 2^29 ms cannot be told from one in the past on a node's tick counter; ten minutes are plenty.
@@ -48,7 +51,7 @@ class NetworkSection:
         checks.node_ids(),
         "How many nodes (their ids are then 1, 2, 3 ...), or a list of ids such as [3, 7, 12].",
     )
-    broker: BrokerAddress | None = key(  # noqa: RUF009 - a field, as the others
+    broker: "BrokerUrl | None" = key(  # noqa: RUF009 - a field, as the others
         EMBEDDED,
         broker_check(),
         'The MQTT broker: "embedded" starts one here, or a URL such as "mqtt://192.168.1.10:1883".',

@@ -3,11 +3,10 @@
 `dcka broker` notes its URL in `broker.json` of the state folder, and takes the note away when it ends.
 """
 
-import os
 from pathlib import Path
 
 from dcka.broker import BrokerUnavailable, BrokerUrl, parse_broker_url, probe
-from dcka.broker.url import PASSWORD_VARIABLE, BrokerUrlError
+from dcka.broker.url import BrokerUrlError
 from dcka.config import Config, State
 from dcka.config.broker_address import EMBEDDED
 from dcka.errors import UsageError
@@ -40,10 +39,8 @@ def broker_of(config: Config, state: State, explicit: str | None = None) -> Brok
     """
     if explicit is not None and explicit.strip() != EMBEDDED:
         return parse_broker_url(explicit)
-    address = config.network.broker
-    if explicit is None and address is not None:
-        password = address.password or (os.environ.get(PASSWORD_VARIABLE) if address.user else None)
-        return BrokerUrl(address.host, address.port, address.user, password)
+    if explicit is None and config.network.broker is not None:
+        return config.network.broker
     return _noted(state)
 
 
