@@ -159,12 +159,9 @@ class Gossip:
         return self._count(phase, sender, boot, slot, reader)
 
     def _count(self, phase: int, sender: int, boot: int, slot: int, reader: Reader) -> bool:
-        """Add what a message of this step, this slot or an earlier one, brings."""
+        """Add what a message of this step, this slot or an earlier one, brings. True where it is the last one again."""
         heard = self._heard[phase][sender]
-        sums = self._read_sums(phase, sender, reader)
-        window = reader.position
-        self._spread.read(reader, False)
-        reader.end()
+        sums, window = self._check(phase, sender, reader)
         if boot < heard.boot:
             raise MessageError("stale")
         if boot != heard.boot:
@@ -175,9 +172,12 @@ class Gossip:
             raise MessageError("stale")
         if slot == heard.slot:
             return True
-        for index in range(len(sums)):
-            self.mass[index] += (sums[index] - heard.last[index]) & self._mask
-        heard.last = sums
+        reader.rewind(sums)
+        last = heard.last
+        for index in range(self._run.rows):
+            passed = reader.integer(self._width)
+            self.mass[index] += (passed - last[index]) & self._mask
+            last[index] = passed
         heard.slot = slot
         if slot // self._run.window == self.slot // self._run.window:
             reader.rewind(window)
@@ -187,18 +187,26 @@ class Gossip:
             self._unheard -= 1
         return False
 
-    def _read_sums(self, phase: int, sender: int, reader: Reader) -> "list[int]":
-        """The running sums that are meant for this node."""
+    def _check(self, phase: int, sender: int, reader: Reader) -> "tuple[int, int]":
+        """Read the rest of a message without taking it in, since what is malformed must not be taken in half.
+
+        Returns where the running sums begin that are meant for this node, and where the window does.
+        """
+        rows = self._run.rows
         groups = reader.varint(len(self._run.members))
         mine = self._rows.phases[phase][1][sender]
         if mine >= groups:
             raise MessageError("value")
-        reader.take(mine * self._run.rows * self._width)
-        sums = [reader.integer(self._width) for _ in range(self._run.rows)]
-        reader.take((groups - 1 - mine) * self._run.rows * self._width)
-        if max(sums) > self._mask:
-            raise MessageError("value")
-        return sums
+        reader.take(mine * rows * self._width)
+        sums = reader.position
+        for _ in range(rows):
+            if reader.integer(self._width) > self._mask:
+                raise MessageError("value")
+        reader.take((groups - 1 - mine) * rows * self._width)
+        window = reader.position
+        self._spread.read(reader, False)
+        reader.end()
+        return sums, window
 
     # ---- when a slot and a step end ----
 
