@@ -40,6 +40,6 @@ def clean(text: object, longest: int = LONGEST) -> str:
 
 
 def counts(dropped: Mapping[str, int], longest: int = LONGEST) -> str:
-    """`stale 3, json 1`, the most frequent first."""
+    """`stale ×3, json ×1`, the most frequent first."""
     ranked = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
-    return clean(", ".join(f"{clean(reason, 16)} {count}" for reason, count in ranked[:20]), longest)
+    return clean(", ".join(f"{clean(reason, 16)} ×{count}" for reason, count in ranked[:20]), longest)

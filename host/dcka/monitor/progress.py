@@ -45,7 +45,8 @@ class RunProgress:
         """`run 7: tree, K = 9, 5 nodes`; for a run that was ended from outside, that it was."""
         if self.kind == "idle":
             return f"run {self.number}: nothing (whatever ran before is ended)"
-        return f"run {self.number}: {self.kind}, K = {self.k}, {len(self.members)} nodes"
+        nodes = "1 node" if len(self.members) == 1 else f"{len(self.members)} nodes"
+        return f"run {self.number}: {self.kind}, K = {self.k}, {nodes}"
 
     def begin(self, record: Mapping[str, Any]) -> bool:
         """A run record; False where it is no newer one. Raises PayloadError."""
@@ -62,15 +63,15 @@ class RunProgress:
         self.ssd, self.done, self.steps, self._parts = {}, set(), {}, {}
         return True
 
-    def know_dataset(self, record: Mapping[str, Any]) -> tuple[str, int]:
-        """The record of a data set: (its name, readings). Raises PayloadError."""
+    def know_dataset(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
+        """The record of a data set: (its name, readings); None for the one that is known. Raises PayloadError."""
         try:
             unit = grid_of(record).step ** 2
             rows = sum(int(entry["rows"]) for entry in record["nodes"].values())
-            self._known, self._unit = str(record["dataset"]), unit
+            before, self._known, self._unit = self._known, str(record["dataset"]), unit
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PayloadError(f"no record of a data set: {clean(error, 40)}") from None
-        return clean(record.get("name", ""), 40), rows
+        return None if self._known == before else (clean(record.get("name", ""), 40), rows)
 
     def take_step(self, node: int, record: Mapping[str, Any]) -> tuple[int, float] | None:
         """Step telemetry: (step, its SSD) once it is known of the network; None before. Raises PayloadError."""

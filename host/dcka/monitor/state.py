@@ -22,10 +22,14 @@ SILENT_S = 25.0  # a node says something every 10 s: two of those, and some time
 
 @dataclass
 class NodeView:
-    """One node. Times are monotonic seconds: `known_at`, when it was first heard of; `live_at`, when it last
-    spoke while we listened (None: what is known of it is retained); `offline_at`, when it was seen to go."""
+    """One node. `figures`: its last status but a will, which has none; the will where there is no other.
+
+    Times are monotonic seconds: `known_at`, when it was first heard of; `live_at`, when it last spoke while we
+    listened (None: what is known of it is retained); `offline_at`, when it was seen to go.
+    """
 
     status: NodeStatus
+    figures: NodeStatus
     known_at: float
     live_at: float | None = None
     offline_at: float | None = None
@@ -94,20 +98,22 @@ class NetworkState:
     # ---- what comes ----
 
     def _take_status(self, node: int, message: Message) -> list["_Found"]:
+        if not message.payload:
+            if self.nodes.pop(node, None) is None:
+                return []
+            return [("cleared", f"node {node}: its status was cleared", {"node": node}, False)]
         status = self._statuses.take(node, message.payload, message.retained)
         if status is None:
-            if not message.payload and self.nodes.pop(node, None) is not None:
-                return [("cleared", f"node {node}: its status was cleared", {"node": node}, False)]
             return []
         view = self.nodes.get(node)
         before = None if view is None else view.status
         if view is None:
-            view = self.nodes[node] = NodeView(status, message.at)
+            view = self.nodes[node] = NodeView(status, status, message.at)
         view.status = status
         if not message.retained:
             view.live_at = message.at
         if status.online:
-            view.offline_at = None
+            view.figures, view.offline_at = status, None
         elif not message.retained and view.offline_at is None:
             view.offline_at = message.at
         if before is not None and _seen(before) == _seen(status):
@@ -120,14 +126,18 @@ class NetworkState:
         record = read_object(message.payload)
         if not self.run.begin(record):
             return []
-        data = {name: record.get(name) for name in ("run", "kind", "k", "members", "init", "seed")}
+        run = self.run
+        data = {"run": run.number, "kind": run.kind, "k": run.k, "members": list(run.members)}
         data["retained"] = message.retained
         return [("run", f"{self.run.title()}{' (retained)' if message.retained else ''}", data, False)]
 
     def _take_dataset(self, _: int, message: Message) -> list["_Found"]:
         if not message.payload:
             return []
-        name, rows = self.run.know_dataset(read_object(message.payload))
+        known = self.run.know_dataset(read_object(message.payload))
+        if known is None:
+            return []
+        name, rows = known
         data = {"name": name, "readings": rows, "retained": message.retained}
         return [("dataset", f"data set {name}: {rows:,} readings", data, False)]
 
@@ -173,18 +183,14 @@ _Found = tuple[str, str, dict[str, Any], bool]
 
 def _seen(status: NodeStatus) -> tuple[object, ...]:
     """What makes a status news: a heartbeat is none, and of steps others tell."""
-    return (
-        status.boot, status.nonce, status.state, status.run, status.dataset, status.problem, status.waiting,
-        status.twin, tuple(sorted(status.dropped.items())),
-    )  # fmt: skip
+    told = (status.state, status.run, status.prepared, status.dataset, status.problem, status.waiting)
+    return (status.boot, status.nonce, *told, status.twin, tuple(sorted(status.dropped.items())))
 
 
 def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) -> _Found:
-    data = {
-        "node": status.node, "state": status.state, "boot": status.boot, "run": status.run, "step": status.step,
-        "rows": status.rows, "heap": status.heap, "dropped": dict(status.dropped), "waiting": list(status.waiting),
-        "problem": status.problem, "retained": retained,
-    }  # fmt: skip
+    names = ("node", "state", "boot", "run", "step", "rows", "dataset", "heap", "problem")
+    data = {name: getattr(status, name) for name in names}
+    data |= {"dropped": dict(status.dropped), "waiting": list(status.waiting), "retained": retained}
     words = [f"node {status.node} {status.state}"]
     if retained:
         words.append("(retained)")
@@ -192,6 +198,10 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
         words.append(f"run {status.run}")
     if before is not None and before.boot != status.boot and status.online:
         words.append(f"rebooted (boot {status.boot})")
+    if status.online and (before is None or before.dataset != status.dataset):
+        words.append(f"{status.rows:,} readings" if status.dataset else "no data")
+    if status.prepared > status.run:
+        words.append(f"prepared for run {status.prepared}")
     if status.waiting:
         words.append(f"waits for {clean(', '.join(map(str, status.waiting[:12])))}")
     if status.twin:

@@ -79,17 +79,17 @@ class StateTable:
 
 
 def _row(node: int, view: NodeView, now: float, member: bool) -> list[Text]:
-    status = view.status
+    figures = view.figures
     state = view.state(now)
     return [
         Text(str(node)),
         Text(state, style=STYLES.get(state, "")),
-        Text(str(status.run or "")),
-        Text(str(status.step or "")),
-        Text(f"{status.rows:,}"),
-        Text(_kilobytes(status.heap, status.free)),
+        Text(str(figures.run or "")),
+        Text(str(figures.step or "")),
+        Text(f"{figures.rows:,}" if figures.rows else ""),
+        Text(_kilobytes(figures.heap, figures.free)),
         Text(_heard(view, now), style="dim" if view.live_at is None else ""),
-        Text(counts(status.dropped, 40)),
+        Text(counts(figures.dropped, 40)),
         Text(_remarks(view, now, member), style="yellow"),
     ]
 
