@@ -54,3 +54,11 @@ def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) 
         "max_message": max_message,
         "keepalive": keepalive,
     }
+
+
+def room_for(ids: tuple[int, ...]) -> int:
+    """The `max_message` of emulated nodes: a board's 1024 bytes, more only where a run's record would not fit.
+
+    It names all members, and has some 300 bytes besides.
+    """
+    return max(1024, 512 + sum(len(str(node)) + 1 for node in ids))

@@ -1,0 +1,180 @@
+"""`dcka emulate`: the nodes of a network on this computer, until Ctrl-C."""
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dcka.cli.options import (
+    broker_option,
+    configuration,
+    examples,
+    json_option,
+    network_option,
+    state_of,
+    state_option,
+)
+from dcka.cli.output import Output
+from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.broker import BrokerUrl
+    from dcka.config import Config
+    from dcka.emulation.cpython import CPythonNetwork
+    from dcka.emulation.micropython import MicroPythonNetwork
+    from dcka.emulation.network import NodeFailure
+    from dcka.emulation.supervisor import Supervisor
+
+_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+
+
+@click.command(
+    "emulate",
+    epilog=examples(
+        "dcka emulate                        all nodes of network.toml, one MicroPython process each",
+        "dcka emulate --runtime cpython      all in one Python process: for many nodes, or without MicroPython",
+        "dcka emulate --nodes 1-3,7          some here, the others elsewhere, or on boards",
+        "dcka emulate --heap 112K --broker mqtt://192.168.1.10",
+    ),
+)
+@click.option(
+    "--runtime", metavar="KIND", help="micropython or cpython.  [default: the network file's, micropython]"
+)
+@click.option(
+    "--heap", metavar="SIZE", help="Of each MicroPython process.  [default: the network file's, 128K]"
+)
+@click.option("--nodes", metavar="IDS", help="Such as 1-5,7.  [default: all of the network file]")
+@network_option
+@broker_option
+@state_option
+@json_option
+def command(
+    runtime: str | None,
+    heap: str | None,
+    nodes: str | None,
+    network: Path | None,
+    broker: str | None,
+    state: Path | None,
+    output: Output,
+) -> int:
+    """Start nodes on this computer: the firmware in MicroPython processes, or its core under CPython.
+
+    They run until Ctrl-C; what they store goes with them. A node that crashes is shown with its traceback, and the
+    exit code is then 1.
+    """
+    from dcka.emulation.supervisor import Supervisor
+    from dcka.mqtt import Connection
+    from dcka.mqtt.address import broker_of
+
+    config = configuration(network).replaced("emulation", runtime=runtime, heap=heap)
+    ids = config.ids if nodes is None else _ids(nodes, config.ids)
+    kind = _runtime(config.emulation.runtime, output)
+    if heap is not None and kind == "cpython":
+        output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
+    url = broker_of(config, state_of(config, state), broker)
+    shown: set[tuple[str, ...]] = set()
+
+    def show(failure: "NodeFailure") -> None:
+        output.say(failure.sentence, style="red")
+        if failure.output not in shown:  # five nodes that fail alike are one traceback
+            shown.add(failure.output)
+            for line in failure.output:
+                output.say(f"  {line}")
+
+    with Connection(url, config.network.name, role="emulate") as connection:
+        watched = Supervisor(connection, ids, show, output.say)
+        watched.require_free()
+        with _network(kind, config, ids, url) as running:
+            _report_start(watched, running, kind, config, url, output)
+            return _run(watched, running, output)
+
+
+def _report_start(
+    watched: "Supervisor",
+    running: "MicroPythonNetwork | CPythonNetwork",
+    kind: str,
+    config: "Config",
+    url: "BrokerUrl",
+    output: Output,
+) -> None:
+    begun = time.monotonic()
+    missing = watched.await_online(running)
+    seconds = round(time.monotonic() - begun, 3)
+    for node, reason in missing.items():
+        if node not in watched.failed:
+            output.say(reason, style="red")
+    online = [node for node in running.ids if node not in missing]
+    output.result(
+        {
+            "network": config.network.name,
+            "broker": str(url),
+            "runtime": kind,
+            "heap": config.emulation.heap if kind == "micropython" else None,
+            "nodes": running.ids,
+            "online": online,
+            "missing": missing,
+            "seconds": seconds,
+        },
+        f"{len(online)} of {len(running.ids)} nodes of network {config.network.name} are online at {url}"
+        f" ({kind}, {seconds:.2g} s)",
+    )
+
+
+def _run(watched: "Supervisor", running: "MicroPythonNetwork | CPythonNetwork", output: Output) -> int:
+    try:
+        if len(watched.failed) < len(watched.ids):
+            output.say("they run until Ctrl-C")
+        watched.watch(running)
+    except KeyboardInterrupt:
+        return 1 if watched.failed else 0
+    output.say("no node is left")
+    return 1
+
+
+def _ids(text: str, known: tuple[int, ...]) -> tuple[int, ...]:
+    """The ids that `--nodes` names. Raises UsageError for what is no list of ids, and for a node that is not there."""
+    from dcka.emulation.network import checked_ids
+    from dcka.topology.graph import named_ids
+
+    found: list[int] = []
+    for part in text.split(","):
+        matched = _RANGE.fullmatch(part.strip())
+        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
+        if first > last:
+            raise UsageError(f"--nodes {text}: {part.strip()!r} is no id and no range; write it as in 1-5,7")
+        found.extend(range(first, last + 1))
+    unknown = [node for node in found if node not in known]
+    if unknown:
+        raise UsageError(
+            f"--nodes {text}: node {unknown[0]} is not in the network; the nodes are {named_ids(known)}"
+        )
+    return checked_ids(found)
+
+
+def _runtime(wanted: str, output: Output) -> str:
+    """The one that is wanted; CPython, with a word, where there is no MicroPython for this machine."""
+    from dcka.emulation.micropython import available
+
+    if wanted == "micropython" and not (state := available()):
+        output.say(f"note: {state.reason}; that is what runs now")
+        return "cpython"
+    return wanted
+
+
+def _network(
+    kind: str, config: "Config", ids: tuple[int, ...], url: "BrokerUrl"
+) -> "MicroPythonNetwork | CPythonNetwork":
+    from dcka.emulation.network import room_for
+
+    room = room_for(config.ids)
+    if kind == "cpython":
+        from dcka.emulation.cpython import CPythonNetwork
+
+        return CPythonNetwork(config.network.name, ids, url, max_message=room)
+    from dcka.emulation.micropython import MicroPythonNetwork
+
+    heap = config.emulation.heap
+    size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
+    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room)
