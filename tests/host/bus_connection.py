@@ -87,7 +87,7 @@ class BusConnection:
         if arriving is not None:
             self.bus.publish(self._prefix + suffix, arriving, retain)
             if retain and not arriving:
-                del self.bus.retained[self._prefix + suffix]
+                self.bus.retained.pop(self._prefix + suffix, None)
         return self.up
 
     def flush(self, timeout=1.0):

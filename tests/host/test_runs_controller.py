@@ -302,6 +302,22 @@ def test_two_nodes_of_one_id_are_refused(host):
     assert host.sent == []
 
 
+def test_two_nodes_of_one_id_that_show_in_mid_run_end_it(host, kind):
+    """C23: the one throws the other out, and that one comes back."""
+    data = equipped(host)
+
+    def at(kind_of_event, told):
+        if kind_of_event == "commit" and told["step"] == 1 and told["node"] == 1:
+            status = json.loads(retained(host, "status/2"))
+            for nonce in (99, status["nonce"]):
+                host.arrive("status/2", json.dumps(status | {"nonce": nonce}).encode())
+
+    outcome = run(host, planned(data, schedule=kind), on_event=Story(at))
+    assert not outcome.finished
+    assert outcome.waiting == [2]
+    assert outcome.reason.startswith("node 2: two devices or processes use the same id")
+
+
 def test_nodes_that_know_a_newer_run_do_not_keep_us_for_ever(host):
     data = equipped(host)
     run(host, planned(data, 8))

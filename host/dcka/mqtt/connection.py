@@ -67,15 +67,15 @@ def encoded(record: Mapping[str, object]) -> bytes:
 class Connection:
     """The topics of one network at one broker: `with Connection(url, "sensors") as connection: …`.
 
-    Entering it raises BrokerUnavailable (its subclasses say why), within `limit` + 5 seconds. After that an
-    outage raises nothing: `next` gives a `Reconnected` when it is over.
+    Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
+    that an outage raises nothing: `next` gives a `Reconnected` when it is over.
     """
 
-    def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float = CONNECT_S) -> None:
+    def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
         self.url = url
         self.network = network
         self.rejected: Counter[tuple[str, str]] = Counter()
-        self._limit = limit
+        self._limit = CONNECT_S if limit is None else limit
         self._prefix = f"dcka/{network}/"
         self._messages: queue.Queue[Message | Reconnected] = queue.Queue(MAX_WAITING)
         self._changed = threading.Condition()

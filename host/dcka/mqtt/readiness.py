@@ -8,6 +8,7 @@ from dcka.mqtt.statuses import Statuses
 
 # Emulated nodes are there within 0.3 s; a board that has just been switched on joins its Wi-Fi in a few seconds.
 READY_S = 6.0
+TWINS = "two devices or processes use the same id; give one of them another, or stop one"
 _SHOWN = 8
 
 
@@ -58,11 +59,7 @@ def require_single(statuses: Statuses, nodes: Collection[int]) -> None:
     """Raises NotReady where one of `nodes` has turned out to be two."""
     twins = statuses.twins & set(nodes)
     if twins:
-        raise NotReady(
-            f"{named(twins)}: two devices or processes use the same id; give one of them another id, "
-            f"or stop one",
-            twins,
-        )
+        raise NotReady(f"{named(twins)}: {TWINS}", twins)
 
 
 def require_dataset(statuses: Statuses, nodes: Collection[int], dataset: str) -> None:

@@ -124,11 +124,14 @@ class Statuses:
     What is of an older boot is passed over: the will of a session that ended may come after the node is back,
     and a broker that restarts may know less than it did. But an older nonce that speaks up, live, after a newer
     one means that two nodes have the id.
+
+    `twins`: ids of two nodes, by what we have seen or a node says itself; `seen_twice`: by what we have seen.
     """
 
     def __init__(self) -> None:
         self.by_node: dict[int, NodeStatus] = {}
         self.twins: set[int] = set()
+        self.seen_twice: set[int] = set()
         self._nonces: dict[int, list[int]] = {}
 
     def take(self, node: int, payload: bytes, retained: bool = False) -> NodeStatus | None:
@@ -143,6 +146,7 @@ class Statuses:
             return None
         if older:
             self.twins.add(node)
+            self.seen_twice.add(node)
         if status.online:
             nonces[:] = [*[nonce for nonce in nonces if nonce != status.nonce][-7:], status.nonce]
         if status.twin:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dcka.mqtt.readiness import named
+from dcka.mqtt.readiness import TWINS, named
 from dcka.mqtt.statuses import Statuses
 from dcka.runs.plan import RunPlan
 
@@ -25,7 +25,7 @@ def missed(
         return [], ""
     twins = sorted(statuses.twins & set(plan.members))
     if twins:
-        return twins, f"{named(twins)}: two devices or processes use the same id"
+        return twins, f"{named(twins)}: {TWINS}"
     causes = (
         _restarted_root(plan, statuses, boots) or _gone(plan, without, statuses, steps),
         _unwilling(plan, without, statuses),

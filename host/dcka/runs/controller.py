@@ -13,7 +13,7 @@ from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import READY_S, await_online, named, require_dataset
+from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset
 from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
 from dcka.runs.blame import missed, stubborn
 from dcka.runs.collector import Collector
@@ -202,6 +202,8 @@ class _Course:
         node = status.node
         if node not in self._members:
             return
+        if node in self.inbox.statuses.seen_twice:
+            self._give_up([node], f"{named([node])}: {TWINS}")
         if status.online and node not in self._seen_online:
             self._tell("online", {"node": node, "status": dict(status.record)})
         (self._seen_online.add if status.online else self._seen_online.discard)(node)
