@@ -1,11 +1,13 @@
 """A network of nodes in one process: a broker that delivers what it is told, a clock that is told to go on.
 
 Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x topics (and `commit`, where
-`everything` is set) are lost, doubled or delayed past others.
+`everything` is set) are lost, doubled or delayed past others. The clock wraps as a board's does.
 """
 
 from array import array
+from json import loads
 
+from dcka_core import ticks
 from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
 from dcka_core.points import new_points
@@ -24,21 +26,31 @@ def make_points(n, bits, dataset, extents, readings):
 
 
 class Bus:
-    """Broker, clock and flash for a few nodes."""
+    """Broker, clock and flash for a few nodes.
 
-    def __init__(self, network="t"):
+    begin: the clock's first tick. log, trace: lists to be filled with (topic, payload) of what is published, and with
+    (node, action) of what the nodes ask for. watch: called with (topic, payload) of each. lose: a function of (topic,
+    receiver, payload) that says whether this delivery is lost.
+    """
+
+    def __init__(self, network="t", begin=0):
         self.network = network
-        self.now = 0
+        self.now = begin
+        self.elapsed = 0
         self.nodes = {}
         self.flash = {}
         self.points = {}
         self.boots = {}
         self.topics = {}
+        self.offline = []
         self.retained = {}
         self.queue = []
         self.log = None
+        self.trace = None
         self.watch = None
+        self.lose = None
         self.stream = None
+        self.order = None
         self.loss = self.double = self.delay = 0
         self.everything = False
 
@@ -55,16 +67,12 @@ class Bus:
         boot = self.boots[node] = self.boots.get(node, 0) + 1
         flash = self.flash[node]
         memory = flash.get("run.json")
-        if memory is not None:
-            from json import loads
-
-            memory = loads(memory)
         machine = Node(
             self.network,
             node,
             boot,
             node * 1000 + boot,
-            memory,
+            None if memory is None else loads(memory),
             flash.get("commit.bin", b""),
             4096,
             "test",
@@ -79,26 +87,42 @@ class Bus:
         self.perform(node, machine.connected(self.now))
 
     def kill(self, node):
-        """Power off: what was on its way to it is lost."""
+        """Power off: what was on its way to it is lost, and its will is published."""
+        will = self.nodes[node].will()
         del self.nodes[node]
         self.topics[node] = []
         self.queue = [item for item in self.queue if item[1] != node]
+        self.publish(will[0], will[1], True)
+
+    def unplug(self, node):
+        """The node's link is down: nothing comes in, nothing goes out."""
+        self.offline.append(node)
+        self.queue = [item for item in self.queue if item[1] != node]
+        self.nodes[node].disconnected()
+
+    def plug_in(self, node):
+        """The link is back, with everything subscribed again."""
+        self.offline.remove(node)
+        for topic in list(self.topics[node]):
+            self.subscribe(node, topic)
+        self.perform(node, self.nodes[node].connected(self.now))
 
     def perform(self, node, actions):
         """Do what a node's core asks for."""
         for action in actions:
+            if self.trace is not None:
+                self.trace.append((node, action))
             what = action[0]
             if what == PUBLISH:
-                payload = action[2]
-                self.publish(action[1], payload if isinstance(payload, str) else bytes(payload), action[3])
+                if node not in self.offline:
+                    self.publish(action[1], _frozen(action[2]), action[3])
             elif what == SUBSCRIBE:
                 self.subscribe(node, action[1])
             elif what == UNSUBSCRIBE:
                 if action[1] in self.topics[node]:
                     self.topics[node].remove(action[1])
             elif what == SAVE:
-                payload = action[2]
-                self.flash[node][action[1]] = payload if isinstance(payload, str) else bytes(payload)
+                self.flash[node][action[1]] = _frozen(action[2])
             elif what == APPEND:
                 before = b"" if action[3] == 0 else self.flash[node][action[1]]
                 self.flash[node][action[1]] = before + bytes(action[2])
@@ -110,8 +134,10 @@ class Bus:
     def subscribe(self, node, topic):
         if topic not in self.topics[node]:
             self.topics[node].append(topic)
+        if node in self.offline:
+            return
         for known in self.retained:
-            if _matches(topic, known):
+            if _matches(topic, known) and self.retained[known]:
                 self.queue.append((known, node, self.retained[known]))
 
     def publish(self, topic, payload, retain=False):
@@ -124,9 +150,12 @@ class Bus:
         if self.watch:
             self.watch(topic, payload)
         for node in self.nodes:
-            if any(_matches(wanted, topic) for wanted in self.topics[node]):
-                for _ in range(self.copies(topic)):
-                    self.queue.insert(self.place(topic), (topic, node, payload))
+            if node in self.offline or not any(_matches(wanted, topic) for wanted in self.topics[node]):
+                continue
+            if self.lose and self.lose(topic, node, payload):
+                continue
+            for _ in range(self.copies(topic)):
+                self.queue.insert(self.place(topic), (topic, node, payload))
 
     def copies(self, topic):
         if not self.faulty(topic):
@@ -144,27 +173,52 @@ class Bus:
     def faulty(self, topic):
         return self.stream is not None and ("/x/" in topic or (self.everything and "/commit/" in topic))
 
+    def faults(self, seed, loss=0, double=0, delay=0, everything=False):
+        """From now on, in percent of the deliveries: lost, doubled, put anywhere in the queue."""
+        self.stream = Stream(seed, b"faults")
+        self.loss, self.double, self.delay, self.everything = loss, double, delay, everything
+
+    def shuffle(self, seed):
+        """From now on, deliver in an order drawn from `seed`; only what one receiver gets on one topic stays in order,
+        which is what a broker promises.
+        """
+        self.order = Stream(seed, b"order")
+
+    def next_message(self):
+        if self.order is None:
+            return self.queue.pop(0)
+        topic, node, _ = self.queue[self.order.below(len(self.queue))]
+        for place in range(len(self.queue)):
+            if self.queue[place][0] == topic and self.queue[place][1] == node:
+                return self.queue.pop(place)
+
     # ---- time ----
 
     def step(self):
         """Deliver the next message, or let time pass to the next deadline. False where nothing is left to do."""
         if self.queue:
-            topic, node, payload = self.queue.pop(0)
+            topic, node, payload = self.next_message()
             if node in self.nodes:
                 self.perform(node, self.nodes[node].receive(topic, payload, self.now))
             return True
         waits = [
-            (self.nodes[node].deadline(), node)
+            ticks.diff(self.nodes[node].deadline(), self.now)
             for node in self.nodes
             if self.nodes[node].deadline() is not None
         ]
         if not waits:
             return False
-        self.now = max(self.now, min(waits)[0])
-        for _, node in waits:
-            if node in self.nodes:
-                self.perform(node, self.nodes[node].tick(self.now))
+        self.sleep(max(0, min(waits)))
         return True
+
+    def sleep(self, wait_ms):
+        """Let time pass, and wake the nodes that are due."""
+        self.now = ticks.add(self.now, wait_ms)
+        self.elapsed += wait_ms
+        for node in list(self.nodes):
+            due = self.nodes[node].deadline()
+            if due is not None and ticks.diff(due, self.now) <= 0:
+                self.perform(node, self.nodes[node].tick(self.now))
 
     def settle(self):
         """Deliver all that is on its way, without letting time pass."""
@@ -180,12 +234,17 @@ class Bus:
                 return finished()
         return False
 
+    def run_for(self, time_ms, limit=20000):
+        """Go on until so much time has passed."""
+        until = self.elapsed + time_ms
+        return self.run(lambda: self.elapsed >= until, limit)
+
     def all_done(self):
         return all(node.session is not None and node.session.done for node in self.nodes.values())
 
-    def faults(self, seed, loss=0, double=0, delay=0, everything=False):
-        self.stream = Stream(seed, b"faults")
-        self.loss, self.double, self.delay, self.everything = loss, double, delay, everything
+
+def _frozen(payload):
+    return payload if isinstance(payload, str) else bytes(payload)
 
 
 def _matches(wanted, topic):
