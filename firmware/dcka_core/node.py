@@ -137,6 +137,7 @@ class Node:
     def data_loaded(self, points: "Points", now: int) -> "list[Any]":
         """A data file was read: at boot, or after an `Adopt`."""
         self._points = points
+        self._problem = ""
         self._answer_put("")
         if self._online:
             self._ripe = True
@@ -434,9 +435,9 @@ class Node:
 def _parse(payload: "bytes | memoryview") -> "dict[str, Any]":
     try:
         value = loads(bytes(payload))
-    except (ValueError, RuntimeError) as error:
-        # RuntimeError: brackets in brackets, deeper than the parser goes.
-        raise CoreError("no JSON") from error
+    except (ValueError, RuntimeError):
+        # RuntimeError: brackets in brackets, deeper than the parser goes. No `from`: MicroPython can't, and says so.
+        raise CoreError("no JSON")
     if not isinstance(value, dict):
         raise CoreError("no object")
     return value

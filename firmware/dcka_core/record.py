@@ -185,7 +185,7 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise CoreError("phases: %r" % error) from error
+        raise CoreError("phases: %r" % error)
     return rows
 
 

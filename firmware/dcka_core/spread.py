@@ -83,7 +83,7 @@ class Spread:
             self.lacking |= lacking
             self.moved = self.moved or moved == 1
         for index in range(len(self.low)):
-            low = reader.varint(_MAX_LEVEL) - 1
+            low = reader.varint(_MAX_LEVEL + 1) - 1
             if low < 0:
                 continue
             high = low + reader.varint(_MAX_LEVEL)

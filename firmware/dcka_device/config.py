@@ -16,8 +16,8 @@ def read(path: str = _CONFIG_FILE) -> "dict[str, Any]":
     with open(path) as file:
         try:
             config: dict[str, Any] = load_json(file)
-        except ValueError as error:
-            raise CoreError("%s is no JSON" % path) from error
+        except ValueError:
+            raise CoreError("%s is no JSON" % path)
     for key, kind in (("network", str), ("node", int), ("broker", dict)):
         if not isinstance(config.get(key), kind):
             raise CoreError("%s is %r in %s" % (key, config.get(key), path))
