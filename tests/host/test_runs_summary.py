@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from bus_connection import host
 from run_network import equipped, planned, will
-from runs_samples import commit, outcome, result
+from runs_samples import RECORD, commit, outcome, result
 
 from dcka.inject.dataset import from_values
 from dcka.runs.controller import run
 from dcka.runs.summary import summary, text
+from dcka_core.messages import read_commit
+from dcka_core.record import read_run
 
 __all__ = ["host"]
 
@@ -102,6 +104,16 @@ def test_the_text_says_how_it_ended_what_it_cost_and_where_the_centres_are():
         ["0", "3", "10.5", "-4"],
         ["1", "4", "25", "15"],
     ]
+
+
+def test_clusters_without_points_are_counted():
+    """C01."""
+    held = read_commit(commit(1), read_run(RECORD))
+    held.counts = [7, 0]
+    made = summary(outcome(commits={1: bytes(held.encode(read_run(RECORD))).hex()}), record())
+    assert (made["counts"], made["empty"]) == ([7, 0], 1)
+    assert text(made).splitlines()[-1] == "clusters without points, which keep their place: 1"
+    assert "without points" not in text(summary(outcome(), record()))
 
 
 def test_a_run_of_max_steps_does_not_claim_to_have_converged(host):

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -12,6 +13,7 @@ from dcka.cli import main
 from dcka.config import State, from_mapping, template
 from dcka.emulation.micropython import MicroPythonNetwork, available
 from dcka.mqtt.address import note_broker
+from dcka.processes import ProcessGroup
 from dcka.runs.outcome import Outcome, decode_commit
 
 NODES = (1, 2, 3, 4, 5)
@@ -240,6 +242,27 @@ def test_a_node_that_freezes_is_named_within_the_limit_and_the_outcome_says_so(e
     code, out, err = equipped("run", "--json")
     assert code == 0, err
     assert json.loads(out)["run"] == record["run"] + 2  # the number between ended it
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_interrupted_tells_the_nodes_before_it_ends(equipped, lab, number, code):
+    frozen = lab.nodes.node(2).pid
+    with TestClient(lab.broker.address, "eye") as eye, ProcessGroup() as group:
+        eye.subscribe("dcka/lab/rows/1", "dcka/lab/run")
+        eye.received(eye)
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            child = group.start([sys.executable, "-m", "dcka.cli", "run"], cwd=lab.folder, name="dcka run")
+            rows = eye.next()
+            assert rows.topic == "dcka/lab/rows/1"
+            os.kill(child.pid, number)
+            idle = eye.next()
+            assert child.wait(10) == code
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+    run = json.loads(rows.payload)["run"]
+    assert json.loads(idle.payload) == {"v": 1, "run": run + 1, "kind": "idle"}
+    assert not any("Traceback" in line for line in child.lines())
 
 
 def test_a_run_left_behind_by_its_host_is_stopped(equipped, lab):

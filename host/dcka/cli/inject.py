@@ -24,6 +24,7 @@ from dcka.errors import UsageError
 if TYPE_CHECKING:
     from dcka.broker import BrokerUrl
     from dcka.config import Config
+    from dcka.config.sections import DataSection
     from dcka.inject.csv_reader import Table
     from dcka.inject.dataset import Dataset
     from dcka.inject.sieve import Missing
@@ -92,7 +93,7 @@ def command(
 def _dataset(file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]) -> "Dataset":
     """What the call names: a file as `reading` has it, or an example. Raises UsageError."""
     if file is not None and data is None:
-        return _read(file, config, **reading)
+        return _read(file, config, reading)
     if data is None or file is not None:
         raise UsageError("name a file, or an example with --data gaussians or --data suthaharan; not both")
     if any(value not in (None, ()) for value in reading.values()):
@@ -102,50 +103,35 @@ def _dataset(file: Path | None, data: str | None, config: "Config", reading: dic
     return _example(data, config)
 
 
-def _read(
-    file: Path,
-    config: "Config",
-    *,
-    columns: str | None,
-    split_by: str | None,
-    split: str | None,
-    label: str | None,
-    missing: str | None,
-    missing_marker: tuple[str, ...],
-    delimiter: str | None,
-    decimal: str | None,
-    header: bool | None,
-    ranges: tuple[str, ...],
-) -> "Dataset":
+def _read(file: Path, config: "Config", reading: dict[str, Any]) -> "Dataset":
+    """The readings of a file, shared out over the nodes. Raises UsageError and DataError."""
     from dcka.inject.csv_reader import read_csv
     from dcka.inject.dataset import build
 
-    if split and split_by:
-        raise UsageError("--split and --split-by exclude each other: leave one of them out")
-    names = None if columns is None else [name.strip() for name in next(csv.reader([columns]), [])]
-    markers = list(missing_marker) or None
-    said = {
-        "columns": names,
-        "split_by": split_by,
-        "split": split,
-        "missing": missing,
-        "missing_marker": markers,
-    }
-    settings = config.replaced("data", None, **said).data
-    by_column = None if split else settings.split_by
+    settings = _settings(config, reading)
+    by_column = None if reading["split"] else settings.split_by
     table = read_csv(
         file,
         columns=settings.columns or None,
-        delimiter=delimiter,
-        decimal=decimal,
-        header=header,
         missing=cast("Missing", settings.missing),
         missing_marker=settings.missing_marker,
         split_by=by_column,
-        label=label,
+        **{name: reading[name] for name in ("delimiter", "decimal", "header", "label")},
     )
     how = cast("How", "column" if by_column else settings.split)
-    return build(table, config.ids, how, range=_ranges(ranges, table))
+    return build(table, config.ids, how, range=_ranges(reading["ranges"], table))
+
+
+def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
+    """[data] of the network file, with what the call says in its place. Raises UsageError."""
+    if reading["split"] and reading["split_by"]:
+        raise UsageError("--split and --split-by exclude each other: leave one of them out")
+    said = {name: reading[name] for name in ("split_by", "split", "missing")}
+    if reading["columns"] is not None:
+        said["columns"] = [name.strip() for name in next(csv.reader([reading["columns"]]), [])]
+    if reading["missing_marker"]:
+        said["missing_marker"] = list(reading["missing_marker"])
+    return config.replaced("data", None, **said).data
 
 
 def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] | None:

@@ -90,19 +90,15 @@ def plan(
     dimensions = _dimensions(dataset)
     _require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))
     made = schedule(config.graph, config.run.schedule, config.topology.root)
-    tolerance, notes = _tolerance(config.run.tolerance, int(dataset["bits"]))
     record = _record(config, dataset, made, run_number, points)
+    notes: tuple[str, ...] = ()
     if made.kind == "gossip":
         _require_mass(record)
-        record |= {
-            "slots": config.run.slots,
-            "max_slots": config.run.max_slots,
-            "window": made.window,
-            "tolerance": tolerance,
-        }
+        tolerance, notes = _tolerance(config.run.tolerance, int(dataset["bits"]))
+        record |= {"window": made.window, "tolerance": tolerance}
+        record |= {"slots": config.run.slots, "max_slots": config.run.max_slots}
     else:
         record["root"] = made.root
-        notes = ()
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}

@@ -38,6 +38,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "columns": list(dataset_record["columns"]),
         "centres": None if commit is None else _table(commit.centres, grid),
         "counts": None if commit is None else list(commit.counts),
+        "empty": None if commit is None else commit.counts.count(0),
         "waiting": outcome.waiting,
         "reason": outcome.reason,
         "rejected": outcome.rejected,
@@ -55,6 +56,8 @@ def text(record: Mapping[str, Any]) -> str:
         )
     if record["centres"] is not None:
         lines += ["", *_centre_lines(record)]
+    if record["empty"]:
+        lines.append(f"clusters without points, which keep their place: {record['empty']}")
     return "\n".join(lines)
 
 
