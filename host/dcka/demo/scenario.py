@@ -15,6 +15,7 @@ FLAGS: dict[tuple[str, ...], str] = {
     ("run", "k"): "--k",
     ("run", "seed"): "--seed",
     ("run", "init"): "--init",
+    ("emulation", "heap"): "--heap",
 }
 
 
