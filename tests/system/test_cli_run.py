@@ -109,13 +109,17 @@ def test_inject_deals_rows_as_it_is_told(call):
 
 def test_inject_takes_a_range_and_counts_what_it_clips(call):
     code, out, err = call(
-        "inject", "readings.csv", "--columns", "humidity,temperature", "--range", "temperature=0:21", "--json"
+        "inject", "readings.csv", "--columns", "humidity,temperature", "--range", "temperature=0,21", "--json"
     )
     assert code == 0, err
     record = json.loads(out)
     assert record["columns"] == ["humidity", "temperature"]
     assert record["offset"][1] == 0.0
     assert record["clipped"]["humidity"] == 0
+    arguments = ("inject", "readings.csv", "--columns", "humidity,temperature", "--json")
+    code, out, err = call(*arguments, "--range", "-10,90", "--range", "0,21")
+    assert code == 0, err
+    assert json.loads(out)["offset"] == [-10.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +138,14 @@ def test_inject_takes_a_range_and_counts_what_it_clips(call):
             '--split randomly: it must be "round-robin" or "contiguous"',
         ),
         (("readings.csv", "--missing", "guess"), '--missing guess: it must be "refuse" or "drop"'),
-        (("readings.csv", "--range", "temperature=1"), "write COLUMN=LOW:HIGH, such as temperature=0:100"),
-        (("readings.csv", "--range", "pressure=0:1"), "there is no column 'pressure'"),
+        (
+            ("readings.csv", "--range", "temperature=1"),
+            "write LOW,HIGH or COLUMN=LOW,HIGH, as temperature=0,100",
+        ),
+        (
+            ("readings.csv", "--range", "pressure=0,1"),
+            "there is no such column; the columns are mote, temperature, humidity",
+        ),
         (("readings.csv", "--broker", "http://x"), "the scheme is mqtt, not 'http'"),
     ],
 )

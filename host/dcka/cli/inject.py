@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 @click.option("--decimal", metavar="SIGN", help="A point or a comma.  [default: found out]")
 @click.option("--header/--no-header", default=None, help="Whether the first row has the names.")
 @click.option(
-    "--range", "ranges", multiple=True, metavar="COLUMN=LOW:HIGH",
-    help="The range of a column in place of its smallest and largest reading; may be repeated.",
+    "--range", "ranges", multiple=True, metavar="LOW,HIGH",
+    help="The range of a column, in their order or as COLUMN=LOW,HIGH; repeated.  [default: as read]",
 )  # fmt: skip
 @network_option
 @broker_option
@@ -135,22 +135,25 @@ def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
 
 
 def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] | None:
-    """A (low, high) for each column, the column's own ends where no text names it; None without texts."""
+    """A (low, high) for each column, the column's own ends where no text is for it; None without texts.
+
+    A text that names no column is for the one in its place. Raises UsageError.
+    """
     if not texts:
         return None
-    ends = {name: (float(low), float(high)) for name, low, high in zip(
-        table.columns, table.values.min(axis=0), table.values.max(axis=0), strict=True)}  # fmt: skip
-    for text in texts:
-        name, _, both = text.rpartition("=")
-        low, _, high = both.partition(":")
+    lows, highs = table.values.min(axis=0), table.values.max(axis=0)
+    ends = {name: (float(a), float(b)) for name, a, b in zip(table.columns, lows, highs, strict=True)}
+    for place, text in enumerate(texts):
+        named, mark, both = text.rpartition("=")
+        name = named if mark else ", ".join(table.columns[place : place + 1])
+        low, _, high = both.partition(",")
         if name not in ends:
-            raise UsageError(
-                f"--range {text}: there is no column {name!r}; the columns are {', '.join(ends)}"
-            )
+            columns = ", ".join(ends)
+            raise UsageError(f"--range {text}: there is no such column; the columns are {columns}")
         try:
             ends[name] = float(low), float(high)
         except ValueError as error:
-            raise UsageError(f"--range {text}: write COLUMN=LOW:HIGH, such as {name}=0:100") from error
+            raise UsageError(f"--range {text}: write LOW,HIGH or COLUMN=LOW,HIGH, as {name}=0,100") from error
     return [ends[name] for name in table.columns]
 
 
