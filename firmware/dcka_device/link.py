@@ -148,6 +148,9 @@ class Link:
 
     def wait(self, now: int, until_ms: int) -> None:
         """Sleep until the socket has something, or `until_ms` have passed."""
+        if self._inbox:
+            # What came while something was sent is here already: the socket won't tell of it again.
+            return
         client = self._client
         if client.state == ProtocolState.FAILED:
             if self._retry_at is not None:
