@@ -26,6 +26,8 @@ VERBS: dict[str, Verb] = {
     "emulate": Verb("dcka.cli.emulate", "Start the nodes on this computer.", NETWORK),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
-    "check": Verb("dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING),
+    "check": Verb(
+        "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
+    ),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
 }
