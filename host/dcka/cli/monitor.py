@@ -70,16 +70,15 @@ def command(
 def _view(state: "NetworkState", url: str, as_json: bool) -> "Iterator[Callable[[list[Event]], None]]":
     """What to do with events: JSON lines, a live table on a terminal, or plain lines."""
     from rich.console import Console
-    from rich.live import Live
 
+    from dcka.monitor.live import live
     from dcka.monitor.table import StateTable
 
     console = Console(highlight=False)
     if as_json:
         yield _print_json
     elif console.is_terminal and not console.is_dumb_terminal:
-        table = StateTable(state, url)
-        with Live(table, console=console, refresh_per_second=REFRESH_HZ, vertical_overflow="crop"):
+        with live(StateTable(state, url), console, REFRESH_HZ):
             yield lambda events: None
     else:
         Output().say(f"listening to network {state.network} at {url}")

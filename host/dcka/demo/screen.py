@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
 from dcka.check import Verdict
 from dcka.demo.play import View
 from dcka.demo.report import NAMES
+from dcka.monitor.live import live
 from dcka.monitor.sparkline import ASCII_BLOCKS, BLOCKS, sparkline
 
 WIDTH = 36  # of a panel; two fit side by side into a terminal of 80 columns
@@ -36,9 +36,8 @@ def screen(console: Console, schedules: Sequence[str]) -> Iterator[View]:
         yield Lines(console)
         return
     view = Screen(console, schedules)
-    with Live(view, console=console, refresh_per_second=REFRESH_HZ) as live:
+    with live(view, console, REFRESH_HZ):
         yield view
-        live.refresh()
 
 
 def costs(figures: dict[str, Any]) -> str:
