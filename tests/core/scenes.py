@@ -26,7 +26,7 @@ def cloud(seed, count, n=2, bits=15, spots=3):
     readings = []
     for number in range(count):
         for middle in middles[(number + seed) % spots]:
-            value = middle + noise.below(top // 4) - top // 8
+            value = middle + noise.below(top) - top // 2
             readings.append(max(0, min(top, value)))
     return readings
 
@@ -166,8 +166,8 @@ class Scene:
         return self.bus.nodes[node].session
 
     def held(self, node):
-        """The commit that a node holds."""
-        return self.session(node).held
+        """The commit that a node holds, if any."""
+        return self.session(node) and self.session(node).held
 
     def final(self):
         """The commit of all nodes, which has to be one."""
