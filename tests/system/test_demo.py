@@ -162,9 +162,14 @@ def test_without_json_it_ends_with_the_verdict_and_its_reasons(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "sign", ["starting a broker", "nodes online", "gossip  step   3", "tree    step   1"]
+    ("runtime", "sign"),
+    [
+        ("micropython", "starting a broker"),
+        ("micropython", "gossip  step   3"),
+        ("cpython", "nodes online"),
+        ("cpython", "tree    step   1"),
+    ],
 )
-@pytest.mark.parametrize("runtime", RUNTIMES)
 def test_ctrl_c_stops_everything(tmp_path, runtime, sign):
     """Interrupted when its log shows `sign`."""
     need(runtime, "embedded")
