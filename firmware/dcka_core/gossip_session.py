@@ -30,8 +30,7 @@ class Session(session.Session):
         self._centres: list[int] | None = None
         if held and held.flags & FINAL:
             # The run is over; what is left is to say so.
-            self.hold(held)
-            self.done = True
+            self._finish(held.step, held.centres, held.counts, held.flags)
             return
         if held:
             self.held = held
@@ -66,7 +65,12 @@ class Session(session.Session):
             self._final_at = step
             self._final_flags = commit.flags & (FINAL | CONVERGED)
         behind = step - self._gossip.step
-        if not self.done and (behind > 1 or (behind == 1 and self.returned)):
+        if self.done or behind < 1 or (behind == 1 and not self.returned):
+            return
+        if commit.flags & FINAL:
+            # Nobody is left to gossip with: what they decided is the outcome here too.
+            self._finish(step, commit.centres, commit.counts, GOSSIP | UNDECIDED | self._final_flags)
+        else:
             self._enter(step, commit.centres, True, True)
             self._next_slot(now)
             self._go(now)
@@ -176,13 +180,19 @@ class Session(session.Session):
             flags |= FINAL
         moved = own is None or self._differs(own, centres)
         self._report(step, centres, moved, flags)
-        self.done = bool(flags & FINAL)
-        if self.done:
-            self._own_ssd = assign(self.points, centres, run.k)[1]
+        self._finish(step + 1, centres, counts, flags)
+        if not self.done:
+            self._enter(step + 1, centres, moved, False)
+
+    def _finish(self, step: int, centres: "list[int]", counts: "list[int]", flags: int) -> None:
+        """Hold the commit of `step`; with a final one the run is over, and the SSD is that of its centres."""
+        if flags & FINAL:
+            self.done = True
+            self._own_ssd = assign(self.points, centres, self.run.k)[1]
             self.deadline = None
             self.waiting = []
         commit = Commit()
-        commit.step = step + 1
+        commit.step = step
         commit.flags = flags
         commit.epoch = (0, 0, 0)
         commit.contributors = self.own
@@ -191,8 +201,6 @@ class Session(session.Session):
         commit.counts = counts
         commit.ssd = self._own_ssd
         self.hold(commit)
-        if not self.done:
-            self._enter(step + 1, centres, moved, False)
 
     def _report(self, step: int, centres: "list[int]", moved: bool, flags: int) -> None:
         report = {

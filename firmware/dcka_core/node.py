@@ -29,6 +29,8 @@ VERSION = "0.1.0"
 RUN_FILE = "run.json"
 # A status at least so often: a will that came late, or a forged "offline", is put right within it.
 _HEARTBEAT_MS = 10000
+# A second node of our id is told of until it has been silent for so many heartbeats.
+_TWIN_BEATS = 3
 
 
 class Node:
@@ -71,7 +73,8 @@ class Node:
         self._settled = False
         self._ripe = False
         self._online = False
-        self._twin = False
+        self._twin = 0
+        self._wills = 0
         self._newest = 0
         self._problem = ""
         self._began = 0
@@ -131,6 +134,7 @@ class Node:
             if session.waiting:
                 self._publish_status(now)
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
+            self._twin = max(0, self._twin - 1)
             self._publish_status(now)
         return self._drain(now)
 
@@ -263,18 +267,25 @@ class Node:
 
     def _on_own_status(self, status: "dict[str, Any]", now: int) -> None:
         """Our own word comes back: all that is retained came before it. Somebody else's: a late will, or a twin."""
-        if status.get("nonce") == self._nonce and status.get("state") != "offline":
+        nonce = status.get("nonce")
+        state = status.get("state")
+        if status.get("v") != 1 or status.get("node") != self._id or not isinstance(nonce, int):
+            raise CoreError("no status of this node")
+        if nonce == self._nonce and state != "offline":
             if not self._settled:
                 self._out.append((UNSUBSCRIBE, self._prefix + "commit/+"))
                 self._settled = True
                 self._ripe = True
         elif self._settled:
-            living = status.get("state") != "offline"
-            if living:
+            # One foreign will is our last boot's, come late. Where the broker throws two of one id out in turn,
+            # each sees but the other's wills.
+            self._wills += 1 if state == "offline" and nonce != self._nonce else 0
+            known = self._twin
+            if state != "offline" or self._wills > 1:
+                self._twin = _TWIN_BEATS
                 self.count("twin")
             # To a living twin we speak once, or two of us would answer each other for ever.
-            if not living or not self._twin:
-                self._twin = self._twin or living
+            if state == "offline" or not known:
                 self._publish_status(now)
 
     # ---- a run ----
@@ -388,7 +399,7 @@ class Node:
             "boot": self._boot,
             "nonce": self._nonce,
             "state": state,
-            "run": session.run.number if session else 0,
+            "run": session.run.number if session else self._newest,
             "kind": session.run.kind if session else "",
             "step": session.held.step if session and session.held else 0,
             "prepared": self._rows.number if self._rows else 0,
