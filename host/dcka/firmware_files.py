@@ -18,12 +18,11 @@ class FirmwareFilesError(DckaError):
 class BoardFile:
     """One file of a board: its path there, and where it is read here.
 
-    `library`: it is not ours. `unused`: its functions ("name" or "Class.name") that no node calls.
+    `unused`: its functions ("name" or "Class.name") that no node calls.
     """
 
     path: PurePosixPath
     source: Path
-    library: bool = False
     unused: tuple[str, ...] = ()
 
 
@@ -53,7 +52,7 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):
-            file = BoardFile(PurePosixPath(text), locate(text), key == "LIBRARIES", unused.pop(text, ()))
+            file = BoardFile(PurePosixPath(text), locate(text), unused.pop(text, ()))
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
                 raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
             if file.path in found:

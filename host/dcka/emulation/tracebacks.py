@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-_FRAME = re.compile(r'(\s*File "([^"]*)", line (\d+)).*')
+_FRAME = re.compile(r'(\s*File "([^"]*)"), line (\d+)(?:, in (.*))?')
 _SHORT = re.compile(r"(?<!\w)_[0-9]+(?!\w)")
 
 # Without a traceback, so many of the last lines are shown.
@@ -21,25 +21,35 @@ def last_traceback(lines: Sequence[str]) -> list[str]:
 def with_real_names(lines: Sequence[str], names: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The same lines with the names that the sources have; `names` is `Build.names`.
 
-    `File "dcka_core.gossip", line 88, in _7` names the module. The error's own line (`no attribute '_7'`) speaks
-    of names in the code of the last frame: a name that two files use is never shortened.
+    `File "dcka_core.gossip", line 1, in _7` names the module; what was compiled for a node has no line numbers, and
+    MicroPython says 1. The error's own line (`no attribute '_7'`) speaks of names in the code of the last frame: a
+    name that two files use is never shortened.
     """
     found: list[str] = []
     here: Mapping[str, str] = {}
     for line in lines:
         frame = _FRAME.fullmatch(line)
-        if frame:
+        if frame and not _is_source(frame):
             here = names.get(frame[2], {})
-        found.append(_renamed(line, here, after=frame[1] if frame else ""))
+            found.append(frame[1] + _renamed(f", in {frame[4]}" if frame[4] else "", here))
+        else:
+            found.append(line if frame else _renamed(line, here))
     return found
 
 
-def _renamed(line: str, names: Mapping[str, str], after: str) -> str:
-    """The line, with the short names that stand after its beginning `after` replaced."""
-    return after + _SHORT.sub(lambda word: names.get(word[0], word[0]), line[len(after) :])
+def _is_source(frame: "re.Match[str]") -> bool:
+    return frame[2].endswith(".py")
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """The text with its short names replaced."""
+    return _SHORT.sub(lambda word: names.get(word[0], word[0]), text)
 
 
 def last_place(lines: Sequence[str]) -> str:
-    """` (dcka_core.gossip, line 88)`: where the last traceback ends; nothing where there is none."""
-    places = [frame for line in lines if (frame := _FRAME.fullmatch(line))]
-    return f" ({places[-1][2]}, line {places[-1][3]})" if places else ""
+    """` (dcka_core.gossip, take)`: where the last traceback ends, once its names are real; nothing without one."""
+    places = [line.strip() for line in lines if line.lstrip().startswith('File "')]
+    if not places:
+        return ""
+    place = places[-1].removeprefix("File ").replace('"', "").replace(", in ", ", ")
+    return f" ({place})"
