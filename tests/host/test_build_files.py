@@ -32,7 +32,7 @@ def test_the_manifest_of_this_checkout_is_whole_and_compiles(tmp_path: Path) -> 
     assert len(made.files) + len(made.left_out) == len(files)
 
 
-def test_the_manifest_says_what_is_a_library_and_what_of_it_no_node_calls() -> None:
+def test_the_manifest_says_what_no_node_calls_of_a_library() -> None:
     files = {str(file.path): file for file in board_files()}
     client = files["chumicro_mqtt/client.py"]
     assert "MQTTClient.from_config" in client.unused
