@@ -58,8 +58,8 @@ def step(shares, previous):
 def kmeans(node_points, starts, fallback, max_steps):
     """Every step as (centres, counts, ssd), to convergence or `max_steps`.
 
-    node_points: for each node its points. starts: for each node its centres of step 0, or None. fallback: what a cluster
-    that is empty everywhere in step 0 takes; None where all nodes have the same start, which such a cluster keeps.
+    node_points: for each node its points. starts: for each node its centres of step 0, or None. fallback: what a
+    cluster that is empty everywhere in step 0 takes; None where all nodes have the same start, which it keeps.
     """
     steps = [step(list(zip(node_points, starts)), fallback or starts[0])]
     same = fallback is None

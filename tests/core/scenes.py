@@ -3,6 +3,7 @@
 from json import dumps, loads
 
 from bus import Bus, make_points
+
 from dcka_core.starts import Stream
 
 DATASET = bytes(range(8))
@@ -67,7 +68,7 @@ def _phase(node, links):
         return 1 + max(len(beside[a]), len(beside[b]))
 
     def groups(a):
-        return sorted(set([divisor(a, b) for b in beside.get(a, ())]))
+        return sorted({divisor(a, b) for b in beside.get(a, ())})
 
     share = [[d, len([b for b in beside[node] if divisor(node, b) == d])] for d in groups(node)]
     hear = [[b, groups(b).index(divisor(node, b))] for b in sorted(beside.get(node, ()))]
@@ -117,7 +118,7 @@ class Scene:
             "run": number,
             "kind": self.kind,
             "members": members,
-            "root": members[0],
+            "root": members[0] if members else 0,
             "dataset": DATASET.hex(),
             "points": sum([len(self.data[node]) for node in self.data]) // self.n,
             "n": self.n,
@@ -197,4 +198,12 @@ class Scene:
 
 def outcome(commit):
     """What all nodes of `tree` have to agree on."""
-    return (commit.step, commit.flags, commit.centres, commit.counts, commit.ssd, commit.contributors, commit.missing)
+    return (
+        commit.step,
+        commit.flags,
+        commit.centres,
+        commit.counts,
+        commit.ssd,
+        commit.contributors,
+        commit.missing,
+    )

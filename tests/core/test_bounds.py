@@ -1,12 +1,13 @@
 """`message_bound`: no message of a run is larger, neither the worst that can be written nor those that are."""
 
+from scenes import FORK, SWITCHED, Scene, cloud, gossip_rows
+
 from dcka_core.bounds import message_bound, varint_bytes
 from dcka_core.codec import put_varint
 from dcka_core.gossip import Gossip
 from dcka_core.messages import Commit, Up
 from dcka_core.record import read_rows, read_run
 from dcka_core.spread import Spread
-from scenes import FORK, SWITCHED, Scene, cloud, gossip_rows
 
 # What the bound allows numbers that grow slowly: five bytes.
 LARGE = (1 << 35) - 1
@@ -40,7 +41,13 @@ def alternating(size):
     return sum([1 << index for index in range(0, size, 2)])
 
 
-SHAPES = ((1, 1, 1, 15, 1), (2, 9, 2, 15, 1800), (20, 3, 8, 14, 100000), (150, 2, 1, 15, 1 << 18), (3, 200, 1, 15, 7))
+SHAPES = (
+    (1, 1, 1, 15, 1),
+    (2, 9, 2, 15, 1800),
+    (20, 3, 8, 14, 100000),
+    (150, 2, 1, 15, 1 << 18),
+    (3, 200, 1, 15, 7),
+)
 
 
 def test_varint_bytes():
@@ -107,7 +114,11 @@ def test_the_largest_messages_of_gossip():
             # Every message of a run has the same head and sums; only slot and window grow.
             size_now = len(node.message(0)) + 4 - window_bytes(run, False) + window_bytes(run, True)
             assert size_now <= message_bound(run, groups), (size, k, n, groups)
-        assert len(largest_commit(run, size, 31, size * points).encode(run)) <= message_bound(run), (size, k, n)
+        assert len(largest_commit(run, size, 31, size * points).encode(run)) <= message_bound(run), (
+            size,
+            k,
+            n,
+        )
 
 
 def test_the_messages_of_real_runs():

@@ -1,9 +1,10 @@
 """Varints and sets as bytes: what is written is read, and whatever is not exact is refused."""
 
+from support import raises
+
 from dcka_core.codec import Reader, put_set, put_varint
 from dcka_core.errors import MessageError
 from dcka_core.starts import Stream
-from support import raises
 
 ANY = (1 << 64) - 1
 # Both ends of every length, powers of two and their neighbours.
@@ -70,7 +71,14 @@ def test_a_varint_has_ten_bytes_at_most():
 
 
 def test_known_sets():
-    known = {0: "00", 1: "010001", 0b111: "010003", 0b1000: "010301", 0b1101: "0200010102", 1 << 200: "01c80101"}
+    known = {
+        0: "00",
+        1: "010001",
+        0b111: "010003",
+        0b1000: "010301",
+        0b1101: "0200010102",
+        1 << 200: "01c80101",
+    }
     for members in known:
         assert coded_set(members).hex() == known[members], members
 

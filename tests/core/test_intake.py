@@ -5,14 +5,15 @@ from io import BytesIO
 from json import loads
 
 from bus import Bus
+from scenes import Scene
+from support import raises
+
 from dcka_core.actions import ADOPT, APPEND, PUBLISH
 from dcka_core.codec import put_varint
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.intake import ASIDE, Intake
 from dcka_core.points import load
 from dcka_core.starts import Stream
-from scenes import Scene
-from support import raises
 
 PUT = "dcka/t/put/1"
 GOT = "dcka/t/got/1"

@@ -2,11 +2,12 @@
 
 from array import array
 
+from plain_kmeans import distance, nearest, tuples
+from support import skip
+
 from dcka_core import kernel
 from dcka_core.lloyd import kernel_for
 from dcka_core.starts import Stream
-from plain_kmeans import distance, nearest, tuples
-from support import skip
 
 # n where the bits of a reading change, and the bits (protocol, section 1).
 BITS = ((1, 15), (2, 15), (3, 14), (8, 14), (9, 13), (32, 13), (33, 12), (128, 12), (129, 11), (512, 11))
@@ -61,7 +62,7 @@ def drawn(stream, count, top):
 def test_random_points_in_one_to_nine_dimensions():
     stream = Stream(1, b"kernels")
     for n in range(1, 10):
-        top = (1 << dict(((1, 15), (2, 15), (9, 13))).get(n, 14)) - 1
+        top = (1 << {1: 15, 2: 15, 9: 13}.get(n, 14)) - 1
         for k in (1, 2, 5):
             check(drawn(stream, 7 * n, top), n, drawn(stream, k * n, top), k)
 

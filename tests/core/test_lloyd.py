@@ -3,10 +3,11 @@
 from array import array
 
 from bus import make_points
-from dcka_core.lloyd import assign, update_centres
-from dcka_core.starts import Stream
 from plain_kmeans import distance, flat, half_up, nearest, tuples
 from scenes import cloud
+
+from dcka_core.lloyd import assign, update_centres
+from dcka_core.starts import Stream
 
 FLUSH = 32000
 
@@ -114,7 +115,17 @@ def test_the_accumulator_is_emptied_in_time():
 
 
 def test_means_are_rounded_half_up():
-    cases = ((0, 5, 0), (1, 2, 1), (3, 2, 2), (5, 2, 3), (1, 3, 0), (2, 3, 1), (4, 3, 1), (7, 7, 1), (32767, 1, 32767))
+    cases = (
+        (0, 5, 0),
+        (1, 2, 1),
+        (3, 2, 2),
+        (5, 2, 3),
+        (1, 3, 0),
+        (2, 3, 1),
+        (4, 3, 1),
+        (7, 7, 1),
+        (32767, 1, 32767),
+    )
     for total, count, mean in cases:
         assert update_centres([count, total], 1, 1, [9]) == [mean], (total, count)
 

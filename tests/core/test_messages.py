@@ -1,11 +1,23 @@
 """Messages of types 1 and 2: what is written is read, and no other bytes are."""
 
-from dcka_core.errors import MessageError
-from dcka_core.messages import CONVERGED, FINAL, GOSSIP, KEPT, Commit, Up, peek_commit, peek_run, read_commit, read_up
-from dcka_core.record import read_run
-from dcka_core.starts import Stream
 from scenes import DATASET
 from support import raises
+
+from dcka_core.errors import MessageError
+from dcka_core.messages import (
+    CONVERGED,
+    FINAL,
+    GOSSIP,
+    KEPT,
+    Commit,
+    Up,
+    peek_commit,
+    peek_run,
+    read_commit,
+    read_up,
+)
+from dcka_core.record import read_run
+from dcka_core.starts import Stream
 
 REASONS = ("run", "stale", "version", "length", "sender", "value")
 MEMBERS = [9, 4, 70, 65535, 1]
@@ -59,7 +71,9 @@ def drawn_commit(stream, run):
     commit.sender = MEMBERS[stream.below(5)]
     commit.boot = stream.below(1 << 20)
     commit.step = stream.below(300)
-    commit.flags = stream.below(4) | (GOSSIP if run.kind == "gossip" else 0) | (KEPT if stream.below(2) else 0)
+    commit.flags = (
+        stream.below(4) | (GOSSIP if run.kind == "gossip" else 0) | (KEPT if stream.below(2) else 0)
+    )
     commit.epoch = (stream.below(3), MEMBERS[0], stream.below(200))
     commit.contributors = stream.below(32)
     commit.missing = stream.below(32)
@@ -147,7 +161,12 @@ def test_noise_is_refused():
 
 def test_another_version_type_or_run_is_refused():
     for payload, read, run in samples():
-        for first, reason in ((0x21, "version"), (0x01, "version"), (0x13, "version"), (payload[0] ^ 3, "version")):
+        for first, reason in (
+            (0x21, "version"),
+            (0x01, "version"),
+            (0x13, "version"),
+            (payload[0] ^ 3, "version"),
+        ):
             assert raises(MessageError, read, bytes([first]) + payload[1:], run).reason == reason
         other = run_of(run.kind, run=301)
         assert raises(MessageError, read, payload, other).reason == "run"
@@ -156,7 +175,11 @@ def test_another_version_type_or_run_is_refused():
 def test_what_a_run_cannot_hold_is_refused():
     run = run_of()
     stream = Stream(6, b"bounds")
-    for name, value in (("sums", [5001] + [0] * 8), ("sums", [1, 1 << 16, 0] + [0] * 6), ("contributors", 1 << 5)):
+    for name, value in (
+        ("sums", [5001] + [0] * 8),
+        ("sums", [1, 1 << 16, 0] + [0] * 6),
+        ("contributors", 1 << 5),
+    ):
         up = drawn_up(stream, run)
         setattr(up, name, value)
         assert raises(MessageError, read_up, up.encode(run), run).reason == "value", (name, value)

@@ -4,9 +4,10 @@ from hashlib import sha256
 from io import BytesIO
 from json import load as load_json
 
+from support import raises, vector_path
+
 from dcka_core.errors import CoreError
 from dcka_core.points import load
-from support import raises, vector_path
 
 
 def vectors():

@@ -1,9 +1,10 @@
 """The run record and the rows: good ones are read, and each key that is not as the protocol has it is named."""
 
-from dcka_core.errors import CoreError
-from dcka_core.record import read_rows, read_run
 from scenes import DATASET
 from support import raises
+
+from dcka_core.errors import CoreError
+from dcka_core.record import read_rows, read_run
 
 LARGEST = (1 << 63) - 1
 # Whole numbers: (key, a value that is too small).
@@ -104,7 +105,17 @@ def test_mass_that_does_not_fit_is_refused():
 
 def test_given_centres():
     assert read_run(tree(init="given", centres=[0, 1, 2, 32767])).centres == [0, 1, 2, 32767]
-    wrong = (None, "0123", {}, [], [0, 1, 2], [0, 1, 2, 3, 4], [0, 1, 2, 32768], [0, 1, 2, -1], [0, 1, 2, 1.5])
+    wrong = (
+        None,
+        "0123",
+        {},
+        [],
+        [0, 1, 2],
+        [0, 1, 2, 3, 4],
+        [0, 1, 2, 32768],
+        [0, 1, 2, -1],
+        [0, 1, 2, 1.5],
+    )
     for centres in wrong:
         complaint(read_run, tree(init="given", centres=centres), "centres")
     complaint(read_run, tree(init="given"), "centres")
@@ -152,7 +163,17 @@ def test_the_root_is_a_member():
 
 
 def test_the_dataset_is_eight_bytes_in_hex():
-    for dataset in (None, "", "0011", "00112233445566", "001122334455667788", "xx11223344556677", 7, [], True):
+    for dataset in (
+        None,
+        "",
+        "0011",
+        "00112233445566",
+        "001122334455667788",
+        "xx11223344556677",
+        7,
+        [],
+        True,
+    ):
         complaint(read_run, tree(dataset=dataset), "dataset")
 
 
@@ -231,7 +252,19 @@ def test_phases_of_the_wrong_kind_of_value():
 
 
 def test_shares_have_a_divisor_and_a_number_of_neighbours():
-    for share in (3, None, [3], [[3]], [[3, 1, 1]], [["3", 1]], [[3.5, 1]], [[3, None]], [[0, 1]], [[1, 1]], [[-3, 1]]):
+    for share in (
+        3,
+        None,
+        [3],
+        [[3]],
+        [[3, 1, 1]],
+        [["3", 1]],
+        [[3.5, 1]],
+        [[3, None]],
+        [[0, 1]],
+        [[1, 1]],
+        [[-3, 1]],
+    ):
         complaint(read_rows, phase(share=share), "phases")
     for share in ([[3, 0]], [[3, -1]], [[3, True]]):
         complaint(read_rows, phase(share=share), "phases")
@@ -245,5 +278,17 @@ def test_shares_leave_something_at_home():
 
 
 def test_hear_names_neighbours_and_their_groups():
-    for hear in (3, None, [2], [[2]], [[2, 0, 0]], [["2", 0]], [[2, "0"]], [[2, -1]], [[0, 0]], [[65536, 0]], [[2, 0.5]]):
+    for hear in (
+        3,
+        None,
+        [2],
+        [[2]],
+        [[2, 0, 0]],
+        [["2", 0]],
+        [[2, "0"]],
+        [[2, -1]],
+        [[0, 0]],
+        [[65536, 0]],
+        [[2, 0.5]],
+    ):
         complaint(read_rows, phase(hear=hear), "phases")

@@ -1,10 +1,11 @@
 """What a window of `gossip` floods: levels of the own mass, merged as sets and extremes are, and the decision."""
 
+from support import raises
+
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
 from dcka_core.spread import Spread
 from dcka_core.starts import Stream
-from support import raises
 
 K, N, SIZE = 3, 2, 4
 EVERYONE = 15

@@ -4,8 +4,9 @@ from hashlib import sha256
 from json import load
 
 from bus import make_points
-from dcka_core.starts import Stream, draw_local, draw_shared
 from support import vector_path
+
+from dcka_core.starts import Stream, draw_local, draw_shared
 
 
 def words(seed, label, count):
@@ -109,7 +110,7 @@ def test_local_needs_k_points():
 
 
 def test_nodes_draw_for_themselves():
-    draws = set([tuple(draw_local(points_of(50), 3, 1, node)) for node in range(1, 9)])
+    draws = {tuple(draw_local(points_of(50), 3, 1, node)) for node in range(1, 9)}
     assert len(draws) > 6
 
 

@@ -3,12 +3,13 @@
 from json import dumps
 
 from bus import Bus
+from scenes import PAIR, Scene
+from support import raises
+
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH
 from dcka_core.node import Node
 from dcka_core.starts import Stream
-from scenes import PAIR, Scene
-from support import raises
 
 PERIOD = 1 << 30
 HALF = 1 << 29
@@ -56,7 +57,7 @@ def test_the_earlier_of_two_moments():
 
 
 def watch(node, actions, length_ms):
-    """Look at a node every LOOK_MS, its clock half a second before the wrap: [(time, topic, payload)] of what it says."""
+    """Look at a node every LOOK_MS from BEGIN on: [(time, topic, payload)] of what it says."""
     said = [(0, action[1], action[2]) for action in actions if action[0] == PUBLISH]
     for elapsed in range(0, length_ms, LOOK_MS):
         now = (BEGIN + elapsed) % PERIOD
@@ -68,7 +69,7 @@ def watch(node, actions, length_ms):
 
 def gaps(said, topic):
     times = [when for when, where, _ in said if where == topic]
-    return [later - earlier for earlier, later in zip(times, times[1:])]
+    return [times[place] - times[place - 1] for place in range(1, len(times))]
 
 
 def new_node(number):
@@ -103,7 +104,9 @@ def test_patience_with_a_silent_parent_runs_out_once_a_period():
 
 
 def test_the_timeout_of_a_slot_fires_once_a_slot():
-    scene = Scene({1: [1, 2, 3, 4], 2: [5, 6, 7, 8]}, PAIR, k=1, patience_ms=2000, tolerance=0, max_slots=1000)
+    scene = Scene(
+        {1: [1, 2, 3, 4], 2: [5, 6, 7, 8]}, PAIR, k=1, patience_ms=2000, tolerance=0, max_slots=1000
+    )
     node, actions = started(scene, 2)
     # Once as the slot begins, once half-way through it.
     assert gaps(watch(node, actions, 20000), "dcka/t/x/0/2") == [1000] * 19

@@ -4,12 +4,13 @@ from hashlib import sha256
 from json import dumps
 
 from bus import Bus
+from plain_kmeans import flat, kmeans, tuples
+from scenes import FORK, LINE, STAR, Scene, cloud, preorder
+
 from dcka_core.actions import PUBLISH, SAVE
 from dcka_core.messages import CONVERGED, FINAL, KEPT, read_commit, read_up
 from dcka_core.record import read_run
 from dcka_core.starts import Stream, draw_local, draw_shared
-from plain_kmeans import flat, kmeans, tuples
-from scenes import FORK, LINE, STAR, Scene, cloud, preorder
 
 SHAPES = ({1: 0}, {1: 0, 2: 1}, LINE, STAR, FORK)
 
@@ -79,7 +80,9 @@ def test_a_given_start():
 
 
 def test_a_start_that_is_the_end_converges_at_once():
-    steps = check(Scene({1: [0, 0, 9, 9], 2: [0, 0, 9, 9]}, {1: 0, 2: 1}, init="given", centres=[0, 0, 9, 9], k=2))
+    steps = check(
+        Scene({1: [0, 0, 9, 9], 2: [0, 0, 9, 9]}, {1: 0, 2: 1}, init="given", centres=[0, 0, 9, 9], k=2)
+    )
     assert len(steps) == 1
 
 
@@ -207,10 +210,7 @@ def test_sums_name_the_start_they_were_made_with():
         ups = [read_up(payload, run) for topic, payload in scene.bus.log if "/x/0/" in topic]
         assert len(ups) == 3 * len(steps)
         for up in ups:
-            if up.step:
-                start = flat(steps[up.step - 1][0])
-            else:
-                start = draw_shared(scene.extents, 3, 5)
+            start = flat(steps[up.step - 1][0]) if up.step else draw_shared(scene.extents, 3, 5)
             text = b"".join([value.to_bytes(2, "little") for value in start])
             if up.step == 0 and init == "local":
                 text = b"local" + (5).to_bytes(8, "little")

@@ -1,8 +1,9 @@
 """`tree`: each message that is not what it has to be is dropped with its reason, and the run's outcome stays."""
 
+from scenes import Scene, cloud
+
 from dcka_core.messages import CONVERGED, FINAL, Commit, Up, read_up
 from dcka_core.record import read_run
-from scenes import Scene, cloud
 
 PARENTS = {1: 0, 2: 1, 3: 1, 4: 2}
 X2 = "dcka/t/x/0/2"

@@ -2,10 +2,11 @@
 
 from json import dumps
 
+from scenes import FORK, LINE, Scene, cloud
+
 from dcka_core.actions import SAVE
 from dcka_core.messages import read_commit
 from dcka_core.record import read_run
-from scenes import FORK, LINE, Scene, cloud
 
 PATIENCE_MS = 100
 ROOT = 4
@@ -25,7 +26,9 @@ def commits_by_step(scene):
     for topic, payload in scene.bus.log:
         if "/commit/" in topic:
             commit = read_commit(payload, run)
-            found.setdefault(commit.step, set()).add((tuple(commit.centres), tuple(commit.counts), commit.ssd))
+            found.setdefault(commit.step, set()).add(
+                (tuple(commit.centres), tuple(commit.counts), commit.ssd)
+            )
     return found
 
 
@@ -160,7 +163,7 @@ def test_the_root_dies_between_flash_and_publishing():
         bus.perform(node, actions)
     bus.kill(ROOT)
     bus.run_for(150)
-    assert sorted(set([scene.held(node).step for node in bus.nodes])) == [1]
+    assert sorted({scene.held(node).step for node in bus.nodes}) == [1]
     bus.boot(ROOT)
     bus.run_for(3 * PATIENCE_MS)
     assert [scene.held(node).step for node in bus.nodes] == [2] * len(FORK)

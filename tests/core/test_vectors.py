@@ -3,12 +3,13 @@
 from hashlib import sha256
 from json import load
 
+from support import vector_path
+
 from dcka_core.codec import Reader
 from dcka_core.gossip import Gossip
 from dcka_core.messages import Commit, Up, peek_commit, peek_run, read_commit, read_up
 from dcka_core.record import read_rows, read_run
 from dcka_core.spread import Spread
-from support import vector_path
 
 
 def vectors(kind):
@@ -124,7 +125,9 @@ def test_the_window_of_a_share():
         spread.read(reader, True)
         reader.end()
         assert (spread.low, spread.high) == (vector["low"], vector["high"]), vector["name"]
-        assert spread.ready == mask(vector["ready"]) and spread.lacking == mask(vector["lacking"]), vector["name"]
+        assert spread.ready == mask(vector["ready"]) and spread.lacking == mask(vector["lacking"]), vector[
+            "name"
+        ]
         assert spread.moved == (vector["moved"] == 1), vector["name"]
         out = bytearray()
         spread.put(out, True)
