@@ -10,6 +10,7 @@ from chumicro_mqtt._wire import MQTTBackpressureError, MQTTError
 from chumicro_mqtt.client import MQTTClient, ProtocolState, WhenOversized
 
 from dcka_core import ticks
+from dcka_core.codec import put_varint
 from dcka_device.connector import Connector
 
 TYPE_CHECKING = False
@@ -95,18 +96,18 @@ class Link:
         """Listen to `topic` no longer."""
         self._queued(self._client.unsubscribe, topic)
 
-    def publish(self, topic: str, payload: "bytes | str", retain: bool) -> None:
+    def publish(self, topic: str, payload: "bytes | bytearray | str", retain: bool) -> None:
         """Send now, or lose it: what is old by the time the link is back helps nobody."""
         client = self._client
         up = client.state == ProtocolState.CONNECTED
-        if not up or not self._queued(lambda: client.publish(topic, payload, retain=retain)):
+        if not up or not self._queued(client._enqueue_user_tx, _publish_packet(topic, payload, retain)):
             self.lost += 1
 
-    def _queued(self, ask: "Callable[..., None]", *words: str) -> bool:
+    def _queued(self, ask: "Callable[[Any], None]", word: "str | bytearray") -> bool:
         """Ask the client; where its queue is full, let it send first, for a bounded number of ticks."""
         for _ in range(_QUEUE):
             try:
-                ask(*words)
+                ask(word)
                 return True
             except MQTTBackpressureError:
                 self._client.handle(self._clock())
@@ -194,6 +195,19 @@ class Link:
 
     def _skip(self, length: int, topic: "str | None") -> None:
         self.oversized += 1
+
+
+def _publish_packet(topic: str, payload: "bytes | bytearray | str", retain: bool) -> bytearray:
+    """A PUBLISH of QoS 0, made once: the client's own way holds five copies at a time, 3.5 KB for K = 20."""
+    body = payload.encode() if isinstance(payload, str) else payload
+    name = topic.encode()
+    packet = bytearray(b"\x31" if retain else b"\x30")
+    # MQTT's remaining length is written as our varints are.
+    put_varint(packet, 2 + len(name) + len(body))
+    packet.extend(len(name).to_bytes(2, "big"))
+    packet.extend(name)
+    packet.extend(body)
+    return packet
 
 
 class _Clock:
