@@ -1,28 +1,24 @@
 """Nodes under CPython: as a board's in all that a broker sees, many in a process, each failing alone."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from servers import LIMIT_S, TestClient, free_port, is_running, running, wait_until
+from servers import LIMIT_S, TestClient, free_port, running
 
 from dcka.broker import Broker, BrokerUrl
 from dcka.emulation import link as links
-from dcka.emulation.cpython import CPythonNetwork, EmulationError
 from dcka.emulation.cpython_nodes import CPythonNodes
+from dcka.emulation.errors import EmulationError
 from dcka.emulation.network import settings
-from dcka.errors import UsageError
 from dcka_core.node import Node
 
 pytestmark = pytest.mark.system
+FORGED = b'{"v":1,"node":1,"boot":9,"nonce":7,"state":"offline"}'
 ROOT = Path(__file__).parents[2]
-NOWHERE = BrokerUrl("127.0.0.1", 1)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +141,9 @@ def test_a_fault_of_the_core_ends_its_node_alone_and_is_shown(
     told.states("ready", "offline", "ready")
     [failure] = nodes.failures()
     assert (failure.node, failure.exit_code) == (2, 1)
-    assert re.fullmatch(r"node 2 crashed: ZeroDivisionError: .* \(.*\.py, line \d+\)", failure.sentence)
+    assert re.fullmatch(
+        r"node 2 crashed: ZeroDivisionError: .* \(.*\.py, line \d+, faulty\)", failure.sentence
+    )
     assert failure.output[0].startswith("Traceback")
     assert failure.output[-1].startswith("ZeroDivisionError")
     nodes.start(2)
@@ -163,7 +161,7 @@ def test_what_is_larger_than_a_board_could_hold_is_dropped_and_counted(
     room = 300 + links.ENVELOPE - 3 - 2 - len(topic)  # a header of three bytes, and the topic with its length
     for size in (room, room + 1, 200_000):
         watcher.publish(topic, b"{" + b" " * (size - 1))
-    watcher.publish(f"dcka/{network}/status/1", b'{"v":1,"node":1,"state":"offline"}')
+    watcher.publish(f"dcka/{network}/status/1", FORGED)
     told.until(lambda told: "oversize" in dict(told.newest[1].get("dropped", {})), "it counts")  # type: ignore[call-overload]
     assert told.newest[1]["dropped"] == {"json": 1, "oversize": 2}
 
@@ -190,7 +188,7 @@ def test_nodes_wait_for_a_broker_that_is_not_there_yet_and_come_back_to_one_that
             told.states("ready", "ready")
             assert told.newest[1]["boot"] == 1
             # Subscribed again: it hears that somebody takes it for offline, and denies it.
-            client.publish(f"dcka/{network}/status/1", b'{"v":1,"node":1,"state":"offline"}', retain=True)
+            client.publish(f"dcka/{network}/status/1", FORGED, retain=True)
             told.until(lambda told: [one["state"] for one in told.all][-2:] == ["offline", "ready"], "denial")
 
 
@@ -244,112 +242,3 @@ def test_two_hundred_nodes_are_online_soon(make_nodes: MakeNodes, watcher: TestC
     nodes = make_nodes(*range(1, 201))
     Told(nodes, watcher).states(*["ready"] * 200)
     assert time.monotonic() - begun < 5
-
-
-# ---- a network in a process of its own ----
-
-
-def ready(client: TestClient, count: int, boot: int = 1) -> None:
-    """Wait until so many nodes have said that they are ready in this boot."""
-    seen: set[object] = set()
-    while len(seen) < count:
-        status = json.loads(client.next().payload)
-        if status["state"] == "ready" and status["boot"] == boot:
-            seen.add(status["node"])
-
-
-def test_a_network_in_its_process(broker: Broker, network: str, watcher: TestClient) -> None:
-    with CPythonNetwork(network, [3, 1, 2], broker.address) as nodes:
-        assert nodes.ids == (1, 2, 3)
-        ready(watcher, 3)
-        pid = nodes.pid
-        assert pid is not None
-        nodes.kill(2)
-        assert json.loads(watcher.next().payload)["state"] == "offline"
-        assert nodes.failures() == []
-        nodes.restart(2)
-        ready(watcher, 1, boot=2)
-        with pytest.raises(EmulationError, match="there is no emulated node 4; there are 1, 2, 3"):
-            nodes.restart(4)
-    assert not is_running(pid)
-    left = {json.loads(watcher.next().payload)["node"] for _ in range(3)}
-    assert left == {1, 2, 3}
-    assert nodes.failures() == []
-
-
-def test_its_folder_is_a_boards_and_outlives_it(
-    broker: Broker, network: str, watcher: TestClient, tmp_path: Path
-) -> None:
-    for boot in (1, 2):
-        with CPythonNetwork(network, [5], broker.address, folder=tmp_path / "nodes"):
-            ready(watcher, 1, boot)
-        assert json.loads(watcher.next().payload)["state"] == "offline"
-    assert (tmp_path / "nodes" / "5" / "boots.txt").read_text() == "2"
-
-
-def test_a_node_whose_flash_fails_is_a_failure_of_its_own(
-    broker: Broker, network: str, watcher: TestClient, tmp_path: Path
-) -> None:
-    (tmp_path / "2").touch()
-    with CPythonNetwork(network, [1, 2], broker.address, folder=tmp_path) as nodes:
-        ready(watcher, 1)
-        [failure] = nodes.failures()
-        assert failure.node == 2
-        assert re.match(r"node 2 crashed: (FileExists|NotADirectory)Error: .*", failure.sentence)
-        (tmp_path / "2").unlink()
-        nodes.restart(2)
-        ready(watcher, 1)
-        assert nodes.failures() == []
-
-
-def test_a_process_that_was_killed_is_the_failure_of_all(
-    broker: Broker, network: str, watcher: TestClient
-) -> None:
-    with CPythonNetwork(network, [1, 2], broker.address) as nodes:
-        ready(watcher, 2)
-        os.kill(int(str(nodes.pid)), 9)
-        wait_until(lambda: nodes.pid is None, "it has ended")
-        failures = nodes.failures()
-        assert [failure.node for failure in failures] == [1, 2]
-        assert all("ended with exit code -9" in failure.sentence for failure in failures)
-        with pytest.raises(EmulationError, match="node 1 has no process any more"):
-            nodes.restart(1)
-
-
-@pytest.mark.parametrize(
-    ("ids", "says"), [([1, 1], "node 1 is there twice"), ([0], "from 1 to 65535, not 0")]
-)
-def test_ids_are_checked_before_anything_starts(ids: list[int], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        CPythonNetwork("demo", ids, NOWHERE)
-
-
-def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(EmulationError, match=r"cannot write the nodes' files: .*/file/nodes: Not a dir"):
-        CPythonNetwork("demo", [1], NOWHERE, folder=tmp_path / "file" / "nodes").start()
-
-
-def test_its_process_ends_with_its_parent_and_is_no_command() -> None:
-    program = """
-import time
-from dcka.broker import BrokerUrl
-from dcka.emulation.cpython import CPythonNetwork
-with CPythonNetwork("demo", [1], BrokerUrl("127.0.0.1", 1)) as network:
-    network.failures()
-    print(network.pid, flush=True)
-    time.sleep(600)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        parent.kill()
-    wait_until(lambda: not is_running(pid), "the nodes' process is gone", limit=5)
-    called = subprocess.run(
-        [sys.executable, "-m", "dcka.emulation.cpython_process"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
-    assert called.returncode == 2
-    assert "dcka emulate --runtime cpython" in called.stderr

@@ -132,7 +132,7 @@ print("boot", boots + 1)
         (
             "import part.one\npart.one.f()\n",
             1,
-            "node 3 crashed: ZeroDivisionError: divide by zero (part.one, line 2)",
+            "node 3 crashed: ZeroDivisionError: divide by zero (part.one, f)",
             "Traceback (most recent call last):",
         ),
         (
@@ -145,7 +145,7 @@ print("boot", boots + 1)
         (
             "import nothing\n",
             1,
-            "node 3 crashed: ImportError: no module named 'nothing' (main.py, line 1)",
+            "node 3 crashed: ImportError: no module named 'nothing' (main.py, line 1, <module>)",
             "Traceback",
         ),
         ("x = = 1\n", 1, "node 3 crashed: SyntaxError: invalid syntax (main.py, line 1)", "Traceback"),
@@ -178,7 +178,7 @@ raise ValueError("the end")
 """
     with MicroPythonNetwork("demo", [3], NOWHERE, firmware=firmware(main)) as network:
         [failure] = ended(network)
-    assert failure.sentence == "node 3 crashed: ValueError: the end (main.py, line 8)"
+    assert failure.sentence == "node 3 crashed: ValueError: the end (main.py, line 8, <module>)"
     assert failure.output[-1] == "ValueError: the end"
     assert not any("ZeroDivision" in line for line in failure.output)
 
@@ -203,13 +203,13 @@ def run():
     assert failure.output == (
         "Traceback (most recent call last):",
         '  File "main.py", line 2, in <module>',
-        '  File "part.one", line 11, in run',
-        '  File "part.one", line 7, in _advance',
-        '  File "part.one", line 9, in _advance',
+        '  File "part.one", in run',
+        '  File "part.one", in _advance',
+        '  File "part.one", in _advance',
         "AttributeError: 'Counter' object has no attribute '_steps_done'",
     )
     assert failure.sentence == (
-        "node 3 crashed: AttributeError: 'Counter' object has no attribute '_steps_done' (part.one, line 9)"
+        "node 3 crashed: AttributeError: 'Counter' object has no attribute '_steps_done' (part.one, _advance)"
     )
 
 

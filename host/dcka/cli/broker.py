@@ -10,13 +10,14 @@ import click
 
 from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
+from dcka.cli.until import ctrl_c
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from dcka.broker import Broker
     from dcka.config import State
 
-# How often it is looked whether the server still runs.
+# How often it is looked whether the server still runs, and whether it shall.
 LOOK_S = 0.2
 
 
@@ -62,7 +63,7 @@ def command(
     place = _state(network, state)
     if place is not None:
         _require_none(place)
-    with open_broker(engine, port, folder) as broker, _noted(place, broker):
+    with open_broker(engine, port, folder) as broker, _noted(place, broker), ctrl_c() as pressed:
         kept = None if folder is None else folder.absolute()
         output.result(
             {
@@ -74,12 +75,11 @@ def command(
             },
             broker.url,
         )
-        try:
-            output.say(f"the {engine} broker runs until Ctrl-C")
-            while broker.pid is not None:
-                time.sleep(LOOK_S)
-        except KeyboardInterrupt:
-            return 0
+        output.say(f"the {engine} broker runs until Ctrl-C")
+        while broker.pid is not None:
+            if pressed():
+                return 0
+            time.sleep(LOOK_S)
         last = " | ".join(line.strip() for line in broker.lines()[-3:])
         raise BrokerError(f"the {engine} broker has ended by itself; it said: {last}")
 

@@ -17,9 +17,12 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
+from dcka.cli.until import ctrl_c
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dcka.broker import BrokerUrl
     from dcka.config import Config
     from dcka.emulation.cpython import CPythonNetwork
@@ -64,8 +67,6 @@ def command(
     They run until Ctrl-C; what they store goes with them. A node that crashes is shown with its traceback, and the
     exit code is then 1.
     """
-    from dcka.emulation.supervisor import Supervisor
-    from dcka.mqtt import Connection
     from dcka.mqtt.address import broker_of
 
     config = configuration(network).replaced("emulation", runtime=runtime, heap=heap)
@@ -73,64 +74,70 @@ def command(
     kind = _runtime(config.emulation.runtime, output)
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    url = broker_of(config, state_of(config, state), broker)
+    return _emulate(config, ids, kind, broker_of(config, state_of(config, state), broker), output)
+
+
+def _emulate(config: "Config", ids: tuple[int, ...], kind: str, url: "BrokerUrl", output: Output) -> int:
+    from dcka.emulation.supervisor import Supervisor
+    from dcka.mqtt import Connection
+
+    with Connection(url, config.network.name, role="emulate") as connection:
+        watched = Supervisor(connection, ids, _shower(output), output.say)
+        watched.require_free()
+        with _network(kind, config, ids, url) as running:
+            begun = time.monotonic()
+            missing = watched.await_online(running)
+            with ctrl_c() as pressed:
+                _report(watched, missing, time.monotonic() - begun, kind, config, url, output)
+                if len(watched.failed) < len(ids):
+                    output.say("they run until Ctrl-C")
+                watched.watch(running, pressed)
+    if not pressed():
+        output.say("no node is left")
+    return 1 if watched.failed else 0
+
+
+def _shower(output: Output) -> "Callable[[NodeFailure], None]":
+    """What shows a crash: its sentence, and its traceback, if none like it was shown before."""
     shown: set[tuple[str, ...]] = set()
 
     def show(failure: "NodeFailure") -> None:
         output.say(failure.sentence, style="red")
-        if failure.output not in shown:  # five nodes that fail alike are one traceback
+        if failure.output not in shown:
             shown.add(failure.output)
             for line in failure.output:
                 output.say(f"  {line}")
 
-    with Connection(url, config.network.name, role="emulate") as connection:
-        watched = Supervisor(connection, ids, show, output.say)
-        watched.require_free()
-        with _network(kind, config, ids, url) as running:
-            _report_start(watched, running, kind, config, url, output)
-            return _run(watched, running, output)
+    return show
 
 
-def _report_start(
+def _report(
     watched: "Supervisor",
-    running: "MicroPythonNetwork | CPythonNetwork",
+    missing: dict[int, str],
+    seconds: float,
     kind: str,
     config: "Config",
     url: "BrokerUrl",
     output: Output,
 ) -> None:
-    begun = time.monotonic()
-    missing = watched.await_online(running)
-    seconds = round(time.monotonic() - begun, 3)
     for node, reason in missing.items():
         if node not in watched.failed:
             output.say(reason, style="red")
-    online = [node for node in running.ids if node not in missing]
+    online = [node for node in watched.ids if node not in missing]
     output.result(
         {
             "network": config.network.name,
             "broker": str(url),
             "runtime": kind,
             "heap": config.emulation.heap if kind == "micropython" else None,
-            "nodes": running.ids,
+            "nodes": watched.ids,
             "online": online,
             "missing": missing,
-            "seconds": seconds,
+            "seconds": round(seconds, 3),
         },
-        f"{len(online)} of {len(running.ids)} nodes of network {config.network.name} are online at {url}"
+        f"{len(online)} of {len(watched.ids)} nodes of network {config.network.name} are online at {url}"
         f" ({kind}, {seconds:.2g} s)",
     )
-
-
-def _run(watched: "Supervisor", running: "MicroPythonNetwork | CPythonNetwork", output: Output) -> int:
-    try:
-        if len(watched.failed) < len(watched.ids):
-            output.say("they run until Ctrl-C")
-        watched.watch(running)
-    except KeyboardInterrupt:
-        return 1 if watched.failed else 0
-    output.say("no node is left")
-    return 1
 
 
 def _ids(text: str, known: tuple[int, ...]) -> tuple[int, ...]:

@@ -89,9 +89,9 @@ class Supervisor:
             node: failures.get(node, f"node {node} {silent}") for node in self.ids if not self._online(node)
         }
 
-    def watch(self, nodes: EmulatedNodes) -> None:
-        """Tell what happens, until all nodes have crashed."""
-        while len(self.failed) < len(self.ids):
+    def watch(self, nodes: EmulatedNodes, ended: Callable[[], bool]) -> None:
+        """Tell what happens, until `ended()`, or all nodes have crashed."""
+        while not ended() and len(self.failed) < len(self.ids):
             self._inbox.turn(LOOK_S)
             self._look(nodes)
 
