@@ -3,8 +3,9 @@
 from json import dumps, loads
 
 from bus import Bus, make_points
+from plain_kmeans import kmeans, tuples
 
-from dcka_core.starts import Stream
+from dcka_core.starts import Stream, draw_local, draw_shared
 
 DATASET = bytes(range(8))
 # A chain, a star, and both: child to parent, 0 above the root.
@@ -162,6 +163,23 @@ class Scene:
         return self
 
     # ---- what is to be seen ----
+
+    def by_hand(self):
+        """Every step of a run of `tree`, as (centres, counts, ssd), from the points alone."""
+        record = self.record()
+        k, seed, members = record["k"], record["seed"], record["members"]
+        shared = tuples(draw_shared(self.extents, k, seed), self.n)
+        fallback = None
+        if record["init"] == "local":
+            draws = [draw_local(self.points(node), k, seed, node) for node in members]
+            starts = [draw and tuples(draw, self.n) for draw in draws]
+            fallback = shared
+        elif record["init"] == "given":
+            starts = [tuples(record["centres"], self.n)] * len(members)
+        else:
+            starts = [shared] * len(members)
+        points = [tuples(self.data[node], self.n) for node in members]
+        return kmeans(points, starts, fallback, record["max_steps"])
 
     def session(self, node):
         return self.bus.nodes[node].session

@@ -4,6 +4,7 @@ from gossip_inputs import LEVELS, Inputs, errors
 from plain_kmeans import distance, tuples
 from scenes import SQUARE, SWITCHED, Scene, cloud
 
+from dcka_core.actions import PUBLISH
 from dcka_core.messages import CONVERGED, FINAL, UNDECIDED, peek_commit
 
 PAIR = [[(1, 2)]]
@@ -195,6 +196,45 @@ def test_a_final_that_reaches_a_node_that_has_come_back_is_its_end():
     assert (held.step, held.flags & (FINAL | CONVERGED)) == (step, whole.held(1).flags & (FINAL | CONVERGED))
     assert held.centres == whole.held(1).centres
     assert held.ssd == own_part(scene, 2, held.centres)
+
+
+def test_a_final_of_the_step_before_is_the_end_too():
+    """A node gives a step up at max_slots; its neighbours decide it after all, and that ends the run: to go on alone
+    would take max_steps times max_slots times its patience.
+    """
+    settings = {"window": 1, "tolerance": 0, "max_slots": 4, "max_steps": 50}
+    whole = new_scene(PAIR, **settings)
+    whole.bus.log = []
+    whole.finish()
+    first = next(payload for topic, payload in whole.bus.log if topic == "dcka/t/commit/1")
+    assert peek_commit(first) == (1, 1, 1)
+    scene = new_scene(PAIR, **settings)
+    bus = scene.bus
+    bus.kill(1)
+    scene.start()
+    while scene.held(2) is None:
+        bus.step()
+    assert scene.held(2).step == 1 and scene.held(2).flags & UNDECIDED
+    final = first[:5] + bytes([first[5] & ~UNDECIDED | FINAL | CONVERGED]) + first[6:]
+    bus.perform(2, bus.nodes[2].receive("dcka/t/commit/1", final, bus.now))
+    assert bus.run(bus.all_done)
+    assert (scene.held(2).step, scene.held(2).flags & (FINAL | CONVERGED)) == (1, FINAL | CONVERGED)
+
+
+def test_a_node_that_is_done_answers_with_its_commit():
+    """A neighbour that goes on has not heard of the end; it would go on alone. Seldom, since all of them may."""
+    scene = new_scene(PAIR, window=1, slots=4, max_steps=1)
+    shares = recorded(scene)[(2, 0)]
+    bus = scene.bus
+    node = bus.nodes[1]
+    # The fifth byte of a share is its step: the one that is over, and one that node 1 never came to.
+    for step in (0, 1):
+        bus.run_for(PATIENCE_MS)
+        share = shares[-1][:4] + bytes([step]) + shares[-1][5:]
+        said = [action[1:] for action in node.receive("dcka/t/x/0/2", share, bus.now) if action[0] == PUBLISH]
+        assert ("dcka/t/commit/1", scene.held(1).encode(scene.session(1).run), True) in said, (step, said)
+        again = node.receive("dcka/t/x/0/2", share, bus.now)
+        assert [action for action in again if action[0] == PUBLISH] == [], step
 
 
 def test_a_node_that_comes_back_after_the_end_says_its_result():

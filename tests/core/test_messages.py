@@ -220,6 +220,7 @@ def test_the_greater_commit_by_rule_12():
         commit_of(step=1, epoch=(1, 4, 0)),
         commit_of(step=2, missing=0b111),
         commit_of(step=2, missing=0b10000),
+        commit_of(step=2, missing=0b10000, epoch=(5, 9, 0)),
         commit_of(step=2),
         commit_of(FINAL | CONVERGED, step=3, missing=0b11),
         commit_of(FINAL, step=5, missing=0b1),

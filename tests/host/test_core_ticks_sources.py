@@ -9,6 +9,7 @@ TICK_NAMES = ("now", "now_ms")
 TICK_CALLS = ("ticks_ms", "ticks_add", "_now", "_clock", "deadline", "next_deadline", "earliest")
 # `ticks.add`; a bare `add` is anything's.
 TICK_MODULE = "ticks"
+ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def name_of(node):
@@ -55,8 +56,8 @@ def raw_uses(source):
             parts = [node.left, node.right]
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
             parts = [node.target, node.value]
-        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
-            parts = [node.left, node.comparators[0]]
+        elif isinstance(node, ast.Compare) and [op for op in node.ops if isinstance(op, ORDERED)]:
+            parts = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and name_of(node) in ("min", "max", "sorted"):
             parts = node.args
         else:
@@ -74,6 +75,7 @@ PLANTED = (
     "def f():\n    return time.ticks_ms() - start",
     "def f(node):\n    due = node.deadline()\n    due += 5",
     "def f(a, now):\n    return min(a, now)",
+    "def f(a, now):\n    return 0 <= a < now",
 )
 RIGHT = (
     "def f(now):\n    return ticks.diff(now, 5) >= 0 and ticks.add(now, 5)",
