@@ -151,6 +151,7 @@ class Gossip:
                 raise MessageError("stale")
             if (step, slot) == heard.waiting_at:
                 raise MessageError("duplicate")
+            self._check(phase, sender, reader)
             heard.waiting = bytes(payload)
             heard.waiting_at = (step, slot)
             return False

@@ -49,9 +49,9 @@ class Session(session.Session):
             if error.reason == "stale":
                 self._repeat(phase, now)
             raise
-        if lacking:
+        if lacking or self.done:
             self._repeat(phase, now)
-            raise MessageError("duplicate")
+            raise MessageError("duplicate" if lacking else "stale")
         self.waiting = []
         self._go(now)
 
@@ -65,9 +65,10 @@ class Session(session.Session):
             self._final_at = step
             self._final_flags = commit.flags & (FINAL | CONVERGED)
         behind = step - self._gossip.step
-        if self.done or behind < 1 or (behind == 1 and not self.returned):
+        final = commit.flags & FINAL
+        if self.done or (behind < 1 and not final) or (behind == 1 and not self.returned):
             return
-        if commit.flags & FINAL:
+        if final:
             # Nobody is left to gossip with: what they decided is the outcome here too.
             self._finish(step, commit.centres, commit.counts, GOSSIP | UNDECIDED | self._final_flags)
         else:
@@ -143,6 +144,9 @@ class Session(session.Session):
         if message:
             self._repeated = now
             self.send("x/%d/%d" % (phase, self.node), message)
+            if self.done:
+                # It may not have heard of the end, and would go on alone.
+                self.publish_held()
 
     # ---- steps ----
 
