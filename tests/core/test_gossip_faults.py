@@ -228,8 +228,13 @@ def test_a_node_that_is_done_answers_with_its_commit():
     bus = scene.bus
     node = bus.nodes[1]
     # The fifth byte of a share is its step: the one that is over, and one that node 1 never came to.
-    for step in (0, 1):
+    for step, boots in ((0, False), (1, False), (0, True), (1, True)):
         bus.run_for(PATIENCE_MS)
+        if boots:
+            bus.kill(1)
+            bus.boot(1)
+            bus.settle()
+            node = bus.nodes[1]
         share = shares[-1][:4] + bytes([step]) + shares[-1][5:]
         said = [action[1:] for action in node.receive("dcka/t/x/0/2", share, bus.now) if action[0] == PUBLISH]
         assert ("dcka/t/commit/1", scene.held(1).encode(scene.session(1).run), True) in said, (step, said)
