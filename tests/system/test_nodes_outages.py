@@ -6,6 +6,7 @@ import selectors
 import socket
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,11 @@ def test_a_forged_offline_is_denied_at_once_and_by_the_live_node_alone(runtime: 
 
 
 class Relay:
-    """A TCP relay before a broker, which can be frozen: nothing passes, and nobody is told."""
+    """A TCP relay before a broker, which can be frozen: nothing passes, and nobody is told.
+
+    The first `refusals` connections are answered that the broker is not available (CONNACK code 3); then the first
+    `denials` SUBSCRIBEs are answered with a refusal.
+    """
 
     def __init__(self, broker: BrokerUrl) -> None:
         self._broker = (broker.host, broker.port)
@@ -77,6 +82,8 @@ class Relay:
         self._ends: set[socket.socket] = set()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work)
+        self.refusals = 0
+        self.denials = 0
         self.names: list[str] = []
         self.url = BrokerUrl("127.0.0.1", self._listener.getsockname()[1])
 
@@ -105,6 +112,11 @@ class Relay:
 
     def _accept(self) -> None:
         near, _ = self._listener.accept()
+        if self.refusals and near.recv(1000):  # not what only knocks
+            self.refusals -= 1
+            near.sendall(b"\x20\x02\x00\x03")
+            near.close()
+            return
         far = socket.create_connection(self._broker)
         for end, other in ((near, far), (far, near)):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -112,6 +124,8 @@ class Relay:
             self._ends.add(end)
 
     def _pass_on(self, end: socket.socket, other: socket.socket) -> None:
+        if end not in self._ends:
+            return  # closed a moment ago, by its other end
         try:
             data = end.recv(65536)
         except OSError:
@@ -119,17 +133,21 @@ class Relay:
         if end in self._frozen:
             if not data:
                 self._selector.unregister(end)
+                self._ends.discard(end)
+                end.close()
             return
         if data[:1] == b"\x10":  # CONNECT: fixed header, "MQTT", level, flags, keepalive, client id
             start = data.index(b"\x00\x04MQTT") + 12
             self.names.append(data[start : start + int.from_bytes(data[start - 2 : start], "big")].decode())
+        if data[:1] == b"\x90" and self.denials:  # SUBACK: length, id, a code for each topic
+            self.denials -= 1
+            data = data[:4] + b"\x80" * (data[1] - 2) + data[2 + data[1] :]
         with contextlib.suppress(OSError):  # the other end has gone: then its own event says so
             other.sendall(data)
         if data:
             return
-        for one in (end, other):
-            with contextlib.suppress(KeyError):
-                self._selector.unregister(one)
+        for one in {end, other} & self._ends:
+            self._selector.unregister(one)
             self._ends.discard(one)
             one.close()
 
@@ -158,6 +176,28 @@ def test_a_connection_that_freezes_is_given_up_and_the_late_will_does_not_stay(
         hand.until(lambda: "offline" in [one["state"] for one in hand.all_statuses], "the old session's will")
         hand.until(lambda: hand.all_statuses[-1]["state"] == "ready", "the denial")
         assert {one["boot"] for one in hand.all_statuses} == {1}
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_broker_that_is_not_available_yet_or_denies_a_topic_is_asked_again(
+    runtime: str, relay: Relay
+) -> None:
+    """NATS does both for some moments after a restart."""
+    relay.refusals, relay.denials = 2, 1
+    with (
+        contextlib.closing(ByHand(BrokerUrl(*relay._broker), "t")) as hand,
+        RUNTIMES[runtime]("t", [1], relay.url) as nodes,
+    ):
+        hand.online([1])
+        assert relay.refusals == 0
+        hand.until(lambda: relay.denials == 0, "a SUBSCRIBE was denied")
+        rows = {"v": 1, "run": 1, "parent": 0, "children": [], "near": []}
+        idle = {"v": 1, "run": 2, "kind": "idle"}
+        for topic, record, heard in (("rows/1", rows, ("prepared", 1)), ("run", idle, ("run", 2))):
+            say = partial(hand.publish, topic, record)
+            say()
+            hand.until(lambda heard=heard: heard in hand.statuses[1].items(), f"it hears {topic}", say)
+        assert nodes.failures() == []
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
