@@ -10,7 +10,7 @@ import click
 
 from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
-from dcka.cli.until import ctrl_c
+from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(
     place = _state(network, state)
     if place is not None:
         _require_none(place)
-    with open_broker(engine, port, folder) as broker, _noted(place, broker), ctrl_c() as pressed:
+    with open_broker(engine, port, folder) as broker, _noted(place, broker), told_to_end() as told:
         kept = None if folder is None else folder.absolute()
         output.result(
             {
@@ -77,7 +77,7 @@ def command(
         )
         output.say(f"the {engine} broker runs until Ctrl-C")
         while broker.pid is not None:
-            if pressed():
+            if told():
                 return 0
             time.sleep(LOOK_S)
         last = " | ".join(line.strip() for line in broker.lines()[-3:])

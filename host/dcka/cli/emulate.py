@@ -17,7 +17,7 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
-from dcka.cli.until import ctrl_c
+from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def _emulate(config: "Config", ids: tuple[int, ...], kind: str, url: "BrokerUrl"
         with _network(kind, config, ids, url) as running:
             begun = time.monotonic()
             missing = watched.await_online(running)
-            with ctrl_c() as pressed:
+            with told_to_end() as told:
                 _report(watched, missing, time.monotonic() - begun, kind, config, url, output)
                 if len(watched.failed) < len(ids):
                     output.say("they run until Ctrl-C")
-                watched.watch(running, pressed)
-    if not pressed():
+                watched.watch(running, told)
+    if not told():
         output.say("no node is left")
     return 1 if watched.failed else 0
 
