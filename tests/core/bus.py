@@ -150,12 +150,18 @@ class Bus:
         if self.watch:
             self.watch(topic, payload)
         for node in self.nodes:
-            if node in self.offline or not any(_matches(wanted, topic) for wanted in self.topics[node]):
+            if node in self.offline or not self.hears(node, topic):
                 continue
             if self.lose and self.lose(topic, node, payload):
                 continue
             for _ in range(self.copies(topic)):
                 self.queue.insert(self.place(topic), (topic, node, payload))
+
+    def hears(self, node, topic):
+        topics = self.topics[node]
+        return topic in topics or [
+            wanted for wanted in topics if wanted[-1] == "+" and _matches(wanted, topic)
+        ]
 
     def copies(self, topic):
         if not self.faulty(topic):

@@ -124,7 +124,7 @@ def test_the_largest_messages_of_gossip():
 def test_the_messages_of_real_runs():
     seen = {"x": 0, "commit": 0}
     for links, ids in ((FORK, list(FORK)), (SWITCHED, [1, 2, 3, 4])):
-        scene = Scene({node: cloud(node, 8) for node in ids}, links, max_steps=3)
+        scene = Scene({node: cloud(node, 5) for node in ids}, links, max_steps=2, max_slots=20)
         scene.bus.log = []
         scene.finish()
         run = read_run(scene.record())

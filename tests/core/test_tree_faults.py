@@ -38,11 +38,11 @@ def check_commits(scene):
 
 
 def test_loss_doubles_and_delays_change_nothing():
-    for seed in range(10):
-        loss, double, delay = ((40, 0, 0), (0, 50, 0), (0, 0, 60), (30, 30, 30), (20, 10, 80))[seed % 5]
+    for seed in range(6):
+        loss, double, delay = ((40, 0, 0), (0, 50, 60), (30, 30, 30))[seed % 3]
         scene = new_scene()
         scene.bus.log = []
-        scene.bus.faults(seed, loss, double, delay, seed >= 5)
+        scene.bus.faults(seed, loss, double, delay, seed >= 3)
         assert scene.finish().final() == EXPECTED, (seed, loss, double, delay)
         check_commits(scene)
 
@@ -91,18 +91,18 @@ def power_cut(victim, events, away_ms, seed=None):
 
 
 def test_a_leaf_that_loses_power():
-    over = [power_cut(1, events, 250) for events in (3, 14, 30, 45, 70, 95)]
-    assert over.count(False) >= 4, over
+    over = [power_cut(1, events, 250) for events in (3, 25, 50, 75)]
+    assert over.count(False) >= 3, over
 
 
 def test_an_inner_node_that_loses_power():
-    over = [power_cut(2, events, 250) for events in (3, 14, 30, 45, 70, 95)]
-    assert over.count(False) >= 4, over
+    over = [power_cut(2, events, 250) for events in (3, 25, 50, 75)]
+    assert over.count(False) >= 3, over
 
 
 def test_power_cuts_in_a_lossy_network():
-    for seed in range(4):
-        power_cut((1, 2, 7, 9)[seed], 20 + 15 * seed, 150, seed)
+    for seed in range(3):
+        power_cut((1, 2, 9)[seed], 20 + 20 * seed, 150, seed)
 
 
 def test_a_node_that_is_back_at_once_is_not_counted_twice():
