@@ -140,13 +140,13 @@ class Session(session.Session):
         """Answer a neighbour that seems to lack our last message of `phase`: seldom, or two would echo for ever."""
         if self._repeated is not None and ticks.diff(now, self._repeated) < self.run.patience_ms // 2:
             return
+        self._repeated = now
         message = self._gossip.message(phase)
         if message:
-            self._repeated = now
             self.send("x/%d/%d" % (phase, self.node), message)
-            if self.done:
-                # It may not have heard of the end, and would go on alone.
-                self.publish_held()
+        if self.done:
+            # It may not have heard of the end, and would go on alone.
+            self.publish_held()
 
     # ---- steps ----
 
