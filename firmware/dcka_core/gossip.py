@@ -107,10 +107,9 @@ class Gossip:
 
     def message(self, phase: int) -> bytearray:
         """What this node has to say in `phase` of this step; empty before its first slot there, or if nobody hears."""
-        out = bytearray()
         slot = self._sent_slot[phase] if self._sent_slot else -1
         if slot < 0 or not self._rows.phases[phase][0]:
-            return out
+            return bytearray()
         out = put_head(SHARE, self._run.number, self._node, self._boot, self.step)
         put_varint(out, phase)
         put_varint(out, slot)

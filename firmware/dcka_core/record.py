@@ -100,8 +100,6 @@ def _numbers(record: "dict[str, Any]", key: str, low: int, high: int) -> "list[i
 
 def _ids(record: "dict[str, Any]", key: str) -> "list[int]":
     ids = _numbers(record, key, 1, _MAX_ID)
-    if key == "members" and not ids:
-        raise CoreError("members is empty")
     if len(set(ids)) != len(ids):
         raise CoreError("%s names an id twice" % key)
     return ids
@@ -138,6 +136,8 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
         raise CoreError("bits is %d: too many for %d dimensions" % (run.bits, run.n))
     run.members = _ids(record, "members")
+    if not run.members:
+        raise CoreError("members is empty")
     run.dataset = _dataset(record)
     run.init = _word(record, "init", ("local", "shared", "given"))
     run.centres = None

@@ -108,7 +108,7 @@ class Shell:
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""
         if wifi and not wifi.joined():
-            wifi.join(self._wifi)
+            wifi.join(self._wifi, _now)
         now = _now()
         messages = self._link.tick(now)
         if self._link.up != self._online:
@@ -154,18 +154,25 @@ class Shell:
                 self._do(self._data(action))
 
     def _data(self, action: "Any") -> "list[Any]":
+        if action[0] != APPEND:
+            return self._adopt(action[1])
         try:
-            if action[0] == APPEND:
-                self._store.append(action[1], action[2], action[3])
-                return []
-            self._node.forget_data()
-            gc.collect()
-            points = self._store.adopt(action[1])
+            self._store.append(action[1], action[2], action[3])
+        except OSError as error:
+            return self._node.data_failed("the data can't be stored: %s" % error, _now())
+        return []
+
+    def _adopt(self, name: str) -> "list[Any]":
+        """Take the new data file; where it can't be read, the old one again."""
+        self._node.forget_data()
+        gc.collect()
+        actions: list[Any] = []
+        try:
+            points = self._store.adopt(name)
         except (OSError, CoreError) as error:
             actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
             points = self._store.points()
-            return actions + (self._node.data_loaded(points, _now()) if points else [])
-        return self._node.data_loaded(points, _now()) if points else []
+        return actions + (self._node.data_loaded(points, _now()) if points else [])
 
 
 def _memory(text: bytes) -> "dict[str, Any] | None":
@@ -186,7 +193,7 @@ def main() -> None:
     settings = config.read()
     del config, sys.modules["dcka_device.config"], dcka_device.config
     if wifi:
-        wifi.join(settings.get("wifi"))
+        wifi.join(settings.get("wifi"), _now)
     shell = Shell(settings, Store(_load))
     shell.start()
     try:

@@ -4,10 +4,11 @@ import time
 
 import network
 
-from dcka_core.ticks import PERIOD, diff
+from dcka_core.ticks import diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 # Association and DHCP take 1.6 s on an ESP32 where all is well; ten times that is a fault.
@@ -15,14 +16,8 @@ _JOIN_MS = 16000
 _LOOK_MS = 100
 
 
-def _now() -> int:
-    ticks: Any = time.ticks_ms()
-    now: int = ticks & (PERIOD - 1)
-    return now
-
-
-def join(settings: "dict[str, Any] | None") -> None:
-    """Join the access point in `settings` (ssid, password). Raises OSError where it can't within 16 s."""
+def join(settings: "dict[str, Any] | None", clock: "Callable[[], int]") -> None:
+    """Join the access point in `settings` (ssid, password). Raises OSError where it can't within 16 s of `clock`."""
     if not settings:
         raise OSError("no wifi in node.json")
     station = network.WLAN(network.STA_IF)
@@ -30,9 +25,9 @@ def join(settings: "dict[str, Any] | None") -> None:
     if station.isconnected():
         return
     station.connect(settings["ssid"], settings.get("password", ""))
-    began = _now()
+    began = clock()
     while not station.isconnected():
-        if diff(_now(), began) > _JOIN_MS:
+        if diff(clock(), began) > _JOIN_MS:
             raise OSError("wifi %s: status %r" % (settings["ssid"], station.status()))
         time.sleep_ms(_LOOK_MS)
 
