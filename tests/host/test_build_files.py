@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dcka import firmware_files, scratch
+from dcka import __version__, firmware_files, scratch
 from dcka.emulation.build import build
 from dcka.firmware_files import FirmwareFilesError, board_files, firmware_folder
 from dcka.scratch import scratch_folder
+from dcka_core.node import VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,3 +163,8 @@ def test_every_module_compiles_for_the_boards(march: str, tmp_path: Path) -> Non
     assert len(kernels) == 2
     # The third byte of an .mpy holds its architecture in the upper six bits; 0 is bytecode alone.
     assert all((made.folder / file).read_bytes()[2] >> 2 for file in kernels)
+
+
+def test_host_and_firmware_are_of_one_version() -> None:
+    """The core imports nothing of the host, so the number stands in both."""
+    assert VERSION == __version__
