@@ -167,4 +167,4 @@ def test_every_module_compiles_for_the_boards(march: str, tmp_path: Path) -> Non
 
 def test_host_and_firmware_are_of_one_version() -> None:
     """The core imports nothing of the host, so the number stands in both."""
-    assert VERSION == __version__
+    assert __version__ == VERSION
