@@ -6,6 +6,7 @@ from typing import Any
 
 from core_network import CoreNetwork, CoreRun
 
+from dcka.check import check
 from dcka.inject.dataset import Dataset
 from dcka.runs.outcome import Outcome, decode_commit
 from dcka.topology import Graph
@@ -71,3 +72,12 @@ def without(outcome: Outcome, part: str, node: int) -> Outcome:
     """The outcome without a node's entry in `commits`, `results`, `steps` or `rows`."""
     kept = {other: value for other, value in getattr(outcome, part).items() if other != node}
     return replace(outcome, **{part: kept})
+
+
+def failing(outcome: Outcome, dataset: Dataset) -> str:
+    """The reasons of a FAIL, in one text."""
+    verdict = check(outcome, dataset)
+    assert not verdict.passed
+    assert verdict.word == "FAIL"
+    assert verdict.reasons
+    return "\n".join(verdict.reasons)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checked_runs import run, with_commit, with_report, without
+from checked_runs import failing, run, with_commit, with_report, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,14 +31,6 @@ def graph(dataset):
 @pytest.fixture(scope="module")
 def outcome(dataset, graph):
     return run(dataset, graph, "gossip")
-
-
-def failing(outcome, dataset) -> str:
-    """The reasons of a FAIL, in one text."""
-    verdict = check(outcome, dataset)
-    assert not verdict.passed
-    assert verdict.reasons
-    return "\n".join(verdict.reasons)
 
 
 def test_what_the_nodes_do_passes_and_is_the_reference(outcome, dataset):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checked_runs import run, with_commit, without
+from checked_runs import failing, run, with_commit, without
 
 from dcka.check import check
 from dcka.datasets import gaussians
@@ -27,15 +27,6 @@ def graph(dataset):
 @pytest.fixture(scope="module")
 def outcome(dataset, graph):
     return run(dataset, graph, "tree")
-
-
-def failing(outcome, dataset) -> str:
-    """The reasons of a FAIL, in one text."""
-    verdict = check(outcome, dataset)
-    assert not verdict.passed
-    assert verdict.word == "FAIL"
-    assert verdict.reasons
-    return "\n".join(verdict.reasons)
 
 
 def test_what_the_nodes_do_passes(outcome, dataset):

@@ -21,26 +21,6 @@ FORGED = b'{"v":1,"node":1,"boot":9,"nonce":7,"state":"offline"}'
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with running("embedded") as made:
-        yield made
-
-
-@pytest.fixture
-def network(request: pytest.FixtureRequest) -> str:
-    """A network's name of this test's own."""
-    return re.sub(r"\W", "-", request.node.name)[:60]
-
-
-@pytest.fixture
-def watcher(broker: Broker, network: str) -> Iterator[TestClient]:
-    """A client that hears every status of the network."""
-    with TestClient(broker.address, f"watcher-{network}") as client:
-        client.subscribe(f"dcka/{network}/status/+")
-        yield client
-
-
 MakeNodes = Callable[..., CPythonNodes]
 
 

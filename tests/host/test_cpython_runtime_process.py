@@ -5,11 +5,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import TestClient, is_running, running, wait_until
+from servers import TestClient, is_running, wait_until
 
 from dcka.broker import Broker, BrokerUrl
 from dcka.emulation.cpython import CPythonNetwork, EmulationError
@@ -17,26 +16,6 @@ from dcka.errors import UsageError
 
 pytestmark = pytest.mark.system
 NOWHERE = BrokerUrl("127.0.0.1", 1)
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with running("embedded") as made:
-        yield made
-
-
-@pytest.fixture
-def network(request: pytest.FixtureRequest) -> str:
-    """A network's name of this test's own."""
-    return re.sub(r"\W", "-", request.node.name)[:60]
-
-
-@pytest.fixture
-def watcher(broker: Broker, network: str) -> Iterator[TestClient]:
-    """A client that hears every status of the network."""
-    with TestClient(broker.address, f"watcher-{network}") as client:
-        client.subscribe(f"dcka/{network}/status/+")
-        yield client
 
 
 def ready(client: TestClient, count: int, boot: int = 1) -> None:
