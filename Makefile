@@ -4,7 +4,7 @@
 
 .POSIX:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check system wasm lint types imports unit format clean
+.PHONY: help setup demo test check system wasm image lint types imports unit format clean
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 bin = .venv/bin
@@ -19,7 +19,7 @@ setup: ## make .venv with everything pinned, and .venv/bin/dcka (nothing to do: 
 demo: setup ## five MicroPython nodes cluster the nine Gaussians, and are checked
 	@$(bin)/dcka demo
 
-test: setup system wasm lint types imports ## every check and every test: what CI runs
+test: setup system wasm image lint types imports ## every check and every test: what CI runs
 	@$(bin)/python -m pytest $(PYTEST_ARGS)
 
 check: lint types imports unit ## the quick part: format, lint, types, import rules, unit tests
@@ -29,6 +29,9 @@ system: ## mosquitto, node and npm from the system's packages
 
 wasm: setup system ## the 32-bit MicroPython that the core's tests run on, under node
 	@sh tools/wasm.sh
+
+image: setup ## a real ESP32 image, for the tests of flashing
+	@sh tools/esp32_image.sh
 
 lint: setup ## ruff: format and rules
 	@$(bin)/ruff format --check --quiet . || { echo "make format does it"; exit 1; }

@@ -29,5 +29,22 @@ VERBS: dict[str, Verb] = {
     "check": Verb(
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),
+    "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+}
+
+FIRST = "From the box to the network"
+LATER = "Afterwards"
+
+BOARD_VERBS: dict[str, Verb] = {
+    "list": Verb("dcka.cli.board.list", "Show the boards that are plugged in.", FIRST),
+    "flash": Verb("dcka.cli.board.flash", "Write MicroPython onto boards.", FIRST),
+    "provision": Verb(
+        "dcka.cli.board.provision", "Make boards nodes of the network, and wait for them to join.", FIRST
+    ),
+    "image": Verb("dcka.cli.board.image", "Write MicroPython, firmware and data in one go.", FIRST),
+    "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
+    "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
+    "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
+    "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
 }

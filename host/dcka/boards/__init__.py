@@ -1,0 +1,1 @@
+"""ESP32 boards on serial ports: found, flashed, given their firmware and data, and listened to."""
