@@ -1,0 +1,203 @@
+"""What `dcka inject` and `dcka board inject` share: how readings are named, read, and told."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from dcka.cli.options import Decorated
+from dcka.cli.output import Output
+from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.config import Config
+    from dcka.config.sections import DataSection
+    from dcka.inject.csv_reader import Table
+    from dcka.inject.dataset import Dataset
+    from dcka.inject.sieve import Missing
+    from dcka.inject.split import How
+
+_OPTIONS = (
+    click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.csv]"),
+    click.option("--data", metavar="NAME", help="An example instead of a file: gaussians or suthaharan."),
+    click.option("--columns", metavar="A,B", help="The columns to cluster by.  [default: all with numbers]"),
+    click.option("--split-by", metavar="COLUMN", help="The column that says which node a row belongs to."),
+    click.option("--split", metavar="HOW", help="Without such a column: round-robin or contiguous."),
+    click.option(
+        "--label", metavar="COLUMN", help="Kept beside the readings to colour pictures; not clustered."
+    ),
+    click.option(
+        "--missing", metavar="RULE", help="A cell without a number: refuse the file, or drop the row."
+    ),
+    click.option(
+        "--missing-marker",
+        multiple=True,
+        metavar="TEXT",
+        help="Stands for a missing reading; may be repeated.",
+    ),
+    click.option("--delimiter", metavar="SIGN", help="Between cells: ; or tab, say.  [default: found out]"),
+    click.option("--decimal", metavar="SIGN", help="A point or a comma.  [default: found out]"),
+    click.option("--header/--no-header", default=None, help="Whether the first row has the names."),
+    click.option(
+        "--range",
+        "ranges",
+        multiple=True,
+        metavar="LOW,HIGH",
+        help="The range of a column, in their order or as COLUMN=LOW,HIGH; repeated.  [default: as read]",
+    ),
+)
+
+
+def reading_options(command: Decorated) -> Decorated:
+    """FILE.csv, `--data NAME` and the options for columns, rows and cells; `dataset_of` takes what they give.
+
+    The function gets `file`, `data`, and the others by their names.
+    """
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def dataset_of(file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]) -> "Dataset":
+    """What the call names: a file as `reading` has it, or an example. Raises UsageError."""
+    if file is not None and data is None:
+        return _read(file, config, reading)
+    if data is None or file is not None:
+        raise UsageError("name a file, or an example with --data gaussians or --data suthaharan; not both")
+    if any(value not in (None, ()) for value in reading.values()):
+        raise UsageError(
+            f"--data {data} is read already: the options for columns, rows and cells go with a file"
+        )
+    return _example(data, config)
+
+
+def _read(file: Path, config: "Config", reading: dict[str, Any]) -> "Dataset":
+    """The readings of a file, shared out over the nodes. Raises UsageError and DataError."""
+    from dcka.inject.csv_reader import read_csv
+    from dcka.inject.dataset import build
+
+    settings = _settings(config, reading)
+    by_column = None if reading["split"] else settings.split_by
+    table = read_csv(
+        file,
+        columns=settings.columns or None,
+        missing=cast("Missing", settings.missing),
+        missing_marker=settings.missing_marker,
+        split_by=by_column,
+        **{name: reading[name] for name in ("delimiter", "decimal", "header", "label")},
+    )
+    how = cast("How", "column" if by_column else settings.split)
+    return build(table, config.ids, how, range=_ranges(reading["ranges"], table))
+
+
+def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
+    """[data] of the network file, with what the call says in its place. Raises UsageError."""
+    if reading["split"] and reading["split_by"]:
+        raise UsageError("--split and --split-by exclude each other: leave one of them out")
+    said = {name: reading[name] for name in ("split_by", "split", "missing")}
+    if reading["columns"] is not None:
+        said["columns"] = [name.strip() for name in next(csv.reader([reading["columns"]]), [])]
+    if reading["missing_marker"]:
+        said["missing_marker"] = list(reading["missing_marker"])
+    return config.replaced("data", None, **said).data
+
+
+def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] | None:
+    """A (low, high) for each column, the column's own ends where no text is for it; None without texts.
+
+    A text that names no column is for the one in its place. Raises UsageError.
+    """
+    if not texts:
+        return None
+    lows, highs = table.values.min(axis=0), table.values.max(axis=0)
+    ends = {name: (float(a), float(b)) for name, a, b in zip(table.columns, lows, highs, strict=True)}
+    for place, text in enumerate(texts):
+        named, mark, both = text.rpartition("=")
+        name = named if mark else ", ".join(table.columns[place : place + 1])
+        low, _, high = both.partition(",")
+        if name not in ends:
+            columns = ", ".join(ends)
+            raise UsageError(f"--range {text}: there is no such column; the columns are {columns}")
+        try:
+            ends[name] = float(low), float(high)
+        except ValueError as error:
+            raise UsageError(f"--range {text}: write LOW,HIGH or COLUMN=LOW,HIGH, as {name}=0,100") from error
+    return [ends[name] for name in table.columns]
+
+
+def _example(name: str, config: "Config") -> "Dataset":
+    """An example for the network's nodes, in the order of their ids. Raises UsageError where it does not fit."""
+    from dcka.datasets import gaussians, suthaharan
+
+    if name == "gaussians":
+        made = gaussians(config.run.seed, len(config.ids))
+    elif name == "suthaharan":
+        made = suthaharan()
+    else:
+        raise UsageError(f"--data {name}: the examples are gaussians and suthaharan")
+    if len(made.points) != len(config.ids):
+        raise UsageError(
+            f"--data {name}: it is of {len(made.points)} nodes and the network has {len(config.ids)}; "
+            f"make a network for it, in a folder of its own, with: dcka init --nodes {len(made.points)}"
+        )
+    new = dict(zip(made.node_ids, config.ids, strict=True))
+    labels = made.labels and {new[node]: texts for node, texts in made.labels.items()}
+    return replace(
+        made,
+        points={new[node]: points for node, points in made.points.items()},
+        values={new[node]: values for node, values in made.values.items()},
+        labels=labels,
+        groups={new[node]: group for node, group in made.groups.items()},
+    )
+
+
+def warn_of_k(dataset: "Dataset", config: "Config", output: Output) -> None:
+    """The run will refuse it, and it may have another K by then; but now the data are before one's eyes."""
+    from dcka.inject.errors import DataError
+
+    try:
+        dataset.check_k(config.run.k)
+    except DataError as error:
+        output.say(f"warning: {error}, or run with --k")
+
+
+def facts_of(dataset: "Dataset") -> dict[str, Any]:
+    """What a verb's record says of the data set that the nodes hold now."""
+    return {
+        "dataset": dataset.id.hex(),
+        "name": dataset.name,
+        "columns": dataset.columns,
+        "points": dataset.size,
+        "nodes": {node: len(points) for node, points in dataset.points.items()},
+        "groups": dataset.groups,
+        "bits": dataset.grid.bits,
+        "step": dataset.grid.step,
+        "offset": dataset.grid.offset,
+        "dropped": len(dataset.report.dropped),
+        "blank": dataset.report.blank,
+        "clipped": dict(zip(dataset.columns, dataset.clipped, strict=True)),
+        "constant": dataset.grid.constant,
+        "warnings": dataset.report.warnings,
+    }
+
+
+def words_of(record: dict[str, Any], config: "Config") -> str:
+    """The same in sentences; `record` has `skipped` beside, the nodes that had theirs already."""
+    lines = [
+        f"{config.network.name}: {len(record['nodes'])} nodes hold {record['points']:,} points of "
+        f"{', '.join(record['columns'])} (data set {record['dataset']})"
+    ]
+    if record["skipped"]:
+        lines.append(f"{len(record['skipped'])} of them had theirs already")
+    clipped = {name: count for name, count in record["clipped"].items() if count}
+    if clipped:
+        lines.append(
+            "clipped to the range: " + ", ".join(f"{name} {count:,}" for name, count in clipped.items())
+        )
+    empty = [str(node) for node, rows in record["nodes"].items() if not rows]
+    if empty:
+        lines.append(f"without points, and they take part with zeros: {', '.join(empty)}")
+    return "\n".join(lines)
