@@ -28,6 +28,8 @@ FILES = (
     "dcka_core/tree.py",
     "dcka_device/config.py",
     "dcka_device/connector.py",
+    "dcka_device/console.py",
+    "dcka_device/guard.py",
     "dcka_device/link.py",
     "dcka_device/shell.py",
     "dcka_device/store.py",

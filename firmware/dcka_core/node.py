@@ -66,17 +66,17 @@ class Node:
         self._vitals = vitals
         self._load = load
         self._out: list[Any] = []
-        self._points: Points | None = None
+        self.points: Points | None = None
         self._run: "Run | None" = None
         self._rows: "Rows | None" = None
         self._early: dict[tuple[int, int], bytes] = {}
-        self._settled = False
+        self.settled = False
         self._ripe = False
         self._online = False
         self._twin = 0
         self._wills = 0
         self._newest = 0
-        self._problem = ""
+        self.problem = ""
         self._began = 0
         self._told_done = True
         self._heartbeat: int | None = None
@@ -90,7 +90,7 @@ class Node:
         """What a node always listens to; on boot also every commit that is retained (rule 2)."""
         own = "/%d" % self._id
         names = ["run", "rows" + own, "put" + own, "status" + own]
-        return [self._prefix + name for name in names + ([] if self._settled else ["commit/+"])]
+        return [self._prefix + name for name in names + ([] if self.settled else ["commit/+"])]
 
     def will(self) -> "tuple[str, str]":
         """(topic, payload) of what the broker says for a node that has gone without a word."""
@@ -140,8 +140,8 @@ class Node:
 
     def data_loaded(self, points: "Points", now: int) -> "list[Any]":
         """A data file was read: at boot, or after an `Adopt`."""
-        self._points = points
-        self._problem = ""
+        self.points = points
+        self.problem = ""
         self._answer_put("")
         if self._online:
             self._ripe = True
@@ -150,11 +150,11 @@ class Node:
 
     def forget_data(self) -> None:
         """A new data file is about to be read: a small heap has no room for two."""
-        self._points = None
+        self.points = None
 
     def data_failed(self, error: str, now: int) -> "list[Any]":
         """The data file could not be stored or read: the old one stays."""
-        self._problem = error
+        self.problem = error
         self._answer_put(error)
         if self._online:
             self._publish_status(now)
@@ -272,11 +272,11 @@ class Node:
         if status.get("v") != 1 or status.get("node") != self._id or not isinstance(nonce, int):
             raise CoreError("no status of this node")
         if nonce == self._nonce and state != "offline":
-            if not self._settled:
+            if not self.settled:
                 self._out.append((UNSUBSCRIBE, self._prefix + "commit/+"))
-                self._settled = True
+                self.settled = True
                 self._ripe = True
-        elif self._settled:
+        elif self.settled:
             # One foreign will is our last boot's, come late. Where the broker throws two of one id out in turn,
             # each sees but the other's wills.
             self._wills += 1 if state == "offline" and nonce != self._nonce else 0
@@ -294,13 +294,13 @@ class Node:
         """Enter the newest run whose record and rows are here, if the data is the run's (rule 3)."""
         run = self._run
         rows = self._rows
-        points = self._points
-        if not self._settled or not run or not rows:
+        points = self.points
+        if not self.settled or not run or not rows:
             return
         if run.number != rows.number or run.number <= self._newest:
             return
-        self._problem = self._why_not(run, rows)
-        if self._problem or points is None:
+        self.problem = self._why_not(run, rows)
+        if self.problem or points is None:
             self._publish_status(now)
             return
         digest = points.digest.hex()
@@ -326,7 +326,7 @@ class Node:
         self._take_early(now)
 
     def _why_not(self, run: "Run", rows: "Rows") -> str:
-        points = self._points
+        points = self.points
         if self._id not in run.members:
             return "no member of run %d" % run.number
         if (run.kind == "gossip") != bool(rows.phases):
@@ -390,7 +390,7 @@ class Node:
 
     def _publish_status(self, now: int) -> None:
         session = self.session
-        points = self._points
+        points = self.points
         live, free = self._vitals()
         state = "ready" if not session else "done" if session.done else "running"
         status = {
@@ -414,8 +414,8 @@ class Node:
         }
         if session and session.waiting:
             status["waiting"] = session.waiting
-        if self._problem:
-            status["problem"] = self._problem
+        if self.problem:
+            status["problem"] = self.problem
         if self._twin:
             status["twin"] = True
         self._publish("status", status, True)

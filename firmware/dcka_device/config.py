@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 _CONFIG_FILE = "node.json"
 
 
-def read(path: str = _CONFIG_FILE) -> "dict[str, Any]":
-    """The configuration, with what may be left out filled in. CoreError names the key, OSError a missing file."""
+def read(folder: str = "") -> "dict[str, Any]":
+    """The configuration in `folder`, with what may be left out filled in.
+
+    CoreError names the key, OSError a missing file.
+    """
+    path = folder + "/" + _CONFIG_FILE if folder else _CONFIG_FILE
     with open(path) as file:
         try:
             config: dict[str, Any] = load_json(file)
@@ -24,6 +28,8 @@ def read(path: str = _CONFIG_FILE) -> "dict[str, Any]":
     if not config["broker"].get("host"):
         raise CoreError("broker.host is missing in %s" % path)
     config["broker"].setdefault("port", 1883)
+    if folder and config["broker"].get("ca"):
+        config["broker"]["ca"] = folder + "/" + config["broker"]["ca"]
     # Larger messages are dropped by the client and counted; the host asks for this number before it starts a run.
     config.setdefault("max_message", 1024)
     # Seconds: a node that froze is told offline after one and a half of it.

@@ -46,8 +46,10 @@ class Link:
         jitter: "Callable[[int], int]",
     ) -> None:
         broker = config["broker"]
-        self._client = MQTTClient(
-            transport_factory=lambda: Connector(broker["host"], broker["port"]),
+        self._broker = broker
+        self.connector: Connector | None = None
+        self.client = MQTTClient(
+            transport_factory=self._connector,
             client_id="dcka-%s-%d" % (config["network"], config["node"]),
             keep_alive_seconds=config["keepalive"],
             username=broker.get("user"),
@@ -74,31 +76,34 @@ class Link:
         self.up = False
         self.oversized = 0
         self.lost = 0
-        self.last_error = ""
-        self._client.on_message = self._keep
-        self._client.on_oversized = self._skip
+        self.client.on_message = self._keep
+        self.client.on_oversized = self._skip
+
+    def _connector(self) -> Connector:
+        self.connector = Connector(self._broker["host"], self._broker["port"])
+        return self.connector
 
     def open(self) -> None:
         """Begin to connect."""
-        self._client.connect()
+        self.client.connect()
 
     def close(self) -> None:
         """Say good-bye to the broker."""
-        self._client.disconnect()
+        self.client.disconnect()
 
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
-        if not self._queued(self._client.subscribe, topic):
+        if not self._queued(self.client.subscribe, topic):
             # The client keeps no wish that it couldn't queue; a new connection asks for all of them again.
             raise OSError("the link took no subscription to %s" % topic)
 
     def unsubscribe(self, topic: str) -> None:
         """Listen to `topic` no longer."""
-        self._queued(self._client.unsubscribe, topic)
+        self._queued(self.client.unsubscribe, topic)
 
     def publish(self, topic: str, payload: "bytes | bytearray | str", retain: bool) -> None:
         """Send now, or lose it: what is old by the time the link is back helps nobody."""
-        client = self._client
+        client = self.client
         up = client.state == ProtocolState.CONNECTED
         if not up or not self._queued(client._enqueue_user_tx, _publish_packet(topic, payload, retain)):
             self.lost += 1
@@ -110,14 +115,14 @@ class Link:
                 ask(word)
                 return True
             except MQTTBackpressureError:
-                self._client.handle(self._clock())
+                self.client.handle(self._clock())
             except MQTTError:
                 return False
         return False
 
     def tick(self, now: int) -> "list[tuple[str, bytes]]":
         """One tick of progress; returns the messages that have come."""
-        client = self._client
+        client = self.client
         if client.state == ProtocolState.FAILED:
             if self._up_since is not None:
                 self._went_down(now)
@@ -133,15 +138,13 @@ class Link:
             self._up_since = now
             self._refused = 0
         self.up = client.state == ProtocolState.CONNECTED
-        if client.last_error is not None:
-            self.last_error = str(client.last_error)
         inbox = self._inbox
         self._inbox = []
         return inbox
 
     def flush(self, now: int) -> None:
         """Send what is queued: the client sends one packet a tick. A socket that takes no more is left to `wait`."""
-        client = self._client
+        client = self.client
         for _ in range(_QUEUE):
             if client.state != ProtocolState.CONNECTED or not client.io_interest(now) & _WRITE_INTEREST:
                 return
@@ -152,7 +155,7 @@ class Link:
         if self._inbox:
             # What came while something was sent is here already: the socket won't tell of it again.
             return
-        client = self._client
+        client = self.client
         if client.state == ProtocolState.FAILED:
             if self._retry_at is not None:
                 until_ms = min(until_ms, max(0, ticks.diff(self._retry_at, now)))

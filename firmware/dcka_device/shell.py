@@ -16,23 +16,19 @@ from dcka_core.ticks import PERIOD, diff
 from dcka_device.link import Link
 from dcka_device.store import Store
 
-try:
-    import network  # noqa: F401
-
-    from dcka_device import wifi
-except ImportError:
-    # A desktop has no radio of its own to look after, and only there is this module missing.
-    wifi = None  # type: ignore[assignment]
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dcka_device.guard import Guard
+
 # Bytes between two collections: see main.py. A slot makes some 5 KB of waste; with little room it must not pile up.
 _TIGHT_BYTES = 1024
 _ROOMY_BYTES = 8192
-# The longest sleep: the radio is looked after at least so often.
+# The longest sleep: watchdog and radio are looked after at least so often.
 _LOOK_MS = 1000
+# While there is no access point.
+_RADIO_LOOK_MS = 100
 
 
 def _now() -> int:
@@ -70,10 +66,11 @@ def _load(name: str) -> "Any":
 
 
 class Shell:
-    """One node, from its configuration to its loop."""
+    """One node, from its configuration to its loop. `guard`: on a board, what watches over the loop."""
 
-    def __init__(self, settings: "dict[str, Any]", store: Store) -> None:
+    def __init__(self, settings: "dict[str, Any]", store: Store, guard: "Guard | None") -> None:
         self._store = store
+        self._guard = guard
         boot = store.raise_boot()
         nonce = int.from_bytes(os.urandom(4), "little")
         self._node = Node(
@@ -90,7 +87,21 @@ class Shell:
         )
         self._link = Link(settings, self._node.will(), _now, _jitter)
         self._online = False
-        self._wifi = settings.get("wifi")
+        self._radio: Any = None
+        self._console: Any = None
+        if guard:
+            self._add_board_parts(settings, boot)
+
+    def _add_board_parts(self, settings: "dict[str, Any]", boot: int) -> None:
+        """Console and radio: an emulated node has neither, and not the heap for them."""
+        from dcka_device.console import Console
+
+        self._console = Console(settings, boot)
+        # Without it the board has a network by other means, as an emulated board has.
+        if settings.get("wifi"):
+            from dcka_device.wifi import Radio
+
+            self._radio = Radio(settings["wifi"], self._store, _now, _jitter)
 
     def start(self) -> None:
         """Load the data, begin to connect."""
@@ -107,9 +118,12 @@ class Shell:
 
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""
-        if wifi and not wifi.joined():
-            wifi.join(self._wifi, _now)
         now = _now()
+        if self._guard:
+            self._guard.alive(self._online)
+        if self._radio and not self._radio.tick(now):
+            time.sleep_ms(_RADIO_LOOK_MS)
+            return
         messages = self._link.tick(now)
         if self._link.up != self._online:
             self._online = self._link.up
@@ -123,6 +137,8 @@ class Shell:
         while messages:
             topic, payload = messages.pop(0)
             self._do(self._node.receive(topic, payload, _now()))
+        if self._console:
+            self._console.look(self._link, self._node, _now())
         due = self._node.deadline()
         now = _now()
         if due is not None and diff(due, now) <= 0:
@@ -186,18 +202,17 @@ def _memory(text: bytes) -> "dict[str, Any] | None":
     return memory if isinstance(memory, dict) else None
 
 
-def main() -> None:
-    """Run for ever; a fault ends it with its traceback."""
+def main(folder: str = "", guard: "Guard | None" = None) -> None:
+    """Run for ever; a fault ends it with its traceback. `folder`: where node.json is; `guard`: on a board."""
     from dcka_device import config
 
-    settings = config.read()
+    settings = config.read(folder)
     del config, sys.modules["dcka_device.config"], dcka_device.config
-    if wifi:
-        wifi.join(settings.get("wifi"), _now)
-    shell = Shell(settings, Store(_load))
+    shell = Shell(settings, Store(_load), guard)
     shell.start()
     try:
         while True:
             shell.turn()
-    except KeyboardInterrupt:
+    finally:
+        # Also after Ctrl-C: the broker shall not wait for a node that has left.
         shell.close()

@@ -1,37 +1,156 @@
-"""Joining the access point. Only a board has the `network` module; on a desktop the shell leaves this file out."""
+"""Joins the access point, and joins it again: a state machine that never blocks for longer than a scan. Boards only.
 
-import time
+Where the access point is (its BSSID and channel) is kept on flash after the first join: later ones need no scan, which
+costs 2 s of the receiver. One that has moved is looked for anew.
+"""
 
+import machine
 import network
 
-from dcka_core.ticks import diff
+from dcka_core import ticks
+from dcka_device.console import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from dcka_device.store import Store
+
+_CACHE_FILE = "wifi.bin"
 # Association and DHCP take 1.6 s on an ESP32 where all is well; ten times that is a fault.
 _JOIN_MS = 16000
-_LOOK_MS = 100
+# The pause after a failure: doubled each time, up to a minute.
+_PAUSE_MS = 1000
+_PAUSE_CAP_MS = 60000
+# How long to sleep where the awake time is used up: doubled each time, up to a quarter of an hour.
+_SLEEP_S = 60
+_SLEEP_CAP_S = 900
+# The chip's own reasons, which `status` hands on: 15 is a handshake that timed out, as it does with a wrong password.
+_WRONG_PASSWORD = (15, 202, 204)
+_NO_ACCESS_POINT = (200, 201, 210, 211, 212)
+_RTC_MARK = b"dcka"
 
 
-def join(settings: "dict[str, Any] | None", clock: "Callable[[], int]") -> None:
-    """Join the access point in `settings` (ssid, password). Raises OSError where it can't within 16 s of `clock`."""
-    if not settings:
-        raise OSError("no wifi in node.json")
-    station = network.WLAN(network.STA_IF)
-    station.active(True)
-    if station.isconnected():
-        return
-    station.connect(settings["ssid"], settings.get("password", ""))
-    began = clock()
-    while not station.isconnected():
-        if diff(clock(), began) > _JOIN_MS:
-            raise OSError("wifi %s: status %r" % (settings["ssid"], station.status()))
-        time.sleep_ms(_LOOK_MS)
+class Radio:
+    """The station. `settings`: the `wifi` of node.json. `clock`: ticks in ms. `jitter`: (bound) -> 0 ... bound - 1."""
+
+    def __init__(
+        self,
+        settings: "dict[str, Any]",
+        store: "Store",
+        clock: "Callable[[], int]",
+        jitter: "Callable[[int], int]",
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._jitter = jitter
+        self._cap_ms = 1000 * int(settings.get("awake_cap_s", 0))
+        self._place = _unpack(store.read(_CACHE_FILE), settings["ssid"])
+        self._failures = 0
+        self._began: int | None = None
+        self._retry_at: int | None = None
+        self._alone_since: int | None = clock()
+        self._station: Any = network.WLAN(network.STA_IF)
+        self._station.active(True)
+        # The chip would try for ever, and say "connecting" instead of why it can't.
+        self._station.config(reconnects=0)
+
+    def tick(self, now: int) -> bool:
+        """One step; whether there is an access point. Does not return where the board goes to sleep."""
+        if self._station.isconnected():
+            if self._alone_since is not None:
+                self._joined()
+            return True
+        if self._alone_since is None:
+            # It was there, and is gone.
+            self._alone_since = now
+            say("wifi lost")
+        if self._began is not None:
+            self._watch(now)
+        elif self._retry_at is None or ticks.diff(now, self._retry_at) >= 0:
+            self._begin(now)
+        elif self._cap_ms and ticks.diff(now, self._alone_since) > self._cap_ms:
+            self._sleep()
+        return False
+
+    def _begin(self, now: int) -> None:
+        settings = self._settings
+        say("wifi joining " + settings["ssid"])
+        if settings.get("address"):
+            # Without DHCP a join is twice as fast.
+            self._station.ifconfig(
+                (settings["address"], settings["netmask"], settings["gateway"], settings["dns"])
+            )
+        if self._place is None:
+            self._place = self._find()
+        # A hidden access point isn't found by its name, and joined all the same.
+        place = {"bssid": self._place[0]} if self._place else {}
+        self._station.connect(settings["ssid"], settings.get("password") or None, **place)
+        self._began = now
+
+    def _find(self) -> "tuple[bytes, int] | None":
+        """(BSSID, channel) of the strongest access point of our name."""
+        name = self._settings["ssid"].encode()
+        found = [(row[3], row[1], row[2]) for row in self._station.scan() if row[0] == name]
+        if not found:
+            return None
+        _, bssid, channel = max(found)
+        return bytes(bssid), channel
+
+    def _watch(self, now: int) -> None:
+        """A join is under way: has it failed?"""
+        status = self._station.status()
+        waited = ticks.diff(now, self._began or now)
+        if status in (network.STAT_CONNECTING, network.STAT_GOT_IP) and waited < _JOIN_MS:
+            return
+        if status == network.STAT_IDLE and waited < _JOIN_MS:
+            return
+        self._station.disconnect()
+        self._began = None
+        self._failures += 1
+        # Next time look for it: it may have moved to another channel, or be another one now.
+        self._place = None
+        pause = min(_PAUSE_CAP_MS, _PAUSE_MS << min(self._failures, 8))
+        self._retry_at = ticks.add(now, pause - pause // 4 + self._jitter(pause // 4 + 1))
+        say("wifi failed: " + _why(status))
+
+    def _joined(self) -> None:
+        self._began = self._retry_at = self._alone_since = None
+        self._failures = 0
+        machine.RTC().memory(b"")
+        channel = self._station.config("channel")
+        say("wifi joined %s channel %d" % (self._station.ifconfig()[0], channel))
+        if self._place:
+            record = self._place[0] + bytes((channel,)) + self._settings["ssid"].encode()
+            if record != self._store.read(_CACHE_FILE):
+                self._store.save(_CACHE_FILE, record)
+
+    def _sleep(self) -> None:
+        """The awake time is used up without an access point: the battery is worth more than one more try."""
+        clock = machine.RTC()
+        kept = clock.memory()
+        slept = kept[4] if kept[:4] == _RTC_MARK and len(kept) == 5 else 0
+        clock.memory(_RTC_MARK + bytes((min(slept + 1, 8),)))
+        seconds = min(_SLEEP_CAP_S, _SLEEP_S << slept)
+        seconds -= self._jitter(seconds // 4)
+        say("asleep for %d s: no access point for %d s" % (seconds, self._cap_ms // 1000))
+        machine.deepsleep(seconds * 1000)
 
 
-def joined() -> bool:
-    """Whether the radio has an access point."""
-    return network.WLAN(network.STA_IF).isconnected()
+def _unpack(record: bytes, ssid: str) -> "tuple[bytes, int] | None":
+    """What the cache file says of this access point; of another one it says nothing."""
+    if len(record) < 8 or record[7:] != ssid.encode():
+        return None
+    return record[:6], record[6]
+
+
+def _why(status: int) -> str:
+    if status in _WRONG_PASSWORD:
+        return "wrong password"
+    if status in _NO_ACCESS_POINT:
+        return "no access point"
+    if status == network.STAT_CONNECTING:
+        # Associated, or `status` would have a reason; it is the address that didn't come.
+        return "no address"
+    return "cannot associate (%d)" % status

@@ -1,0 +1,85 @@
+"""What a board says on its serial port: one line for each thing that changes. Only boards load it.
+
+`dcka board provision` waits for these lines, `logs` shows them, docs/boards.md explains them: change them together.
+"""
+
+from chumicro_mqtt.client import ProtocolState
+
+from dcka_core import ticks
+from dcka_core.node import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dcka_core.node import Node
+    from dcka_device.link import Link
+
+# The same failure is said again only after a minute: a broker that is away is asked every two seconds.
+_AGAIN_MS = 60000
+
+
+def say(text: str) -> None:
+    """One line."""
+    print("dcka: " + text)
+
+
+class Console:
+    """Compares what is with what was said last."""
+
+    def __init__(self, settings: "dict[str, Any]", boot: int) -> None:
+        broker = settings["broker"]
+        self._broker = "%s:%d" % (broker["host"], broker["port"])
+        self._trouble = ""
+        self._trouble_at = 0
+        self._connecting = False
+        self._ready = False
+        self._data = ""
+        say("node %d of %s, boot %d, firmware %s" % (settings["node"], settings["network"], boot, VERSION))
+
+    def look(self, link: "Link", node: "Node", now: int) -> None:
+        """Say what has changed since the last look."""
+        self._look_at_data(node)
+        state = link.client.state
+        if state == ProtocolState.CONNECTED:
+            self._trouble = ""
+            self._connecting = False
+        elif state == ProtocolState.FAILED:
+            self._ready = False
+            self._tell(_trouble_of(link), now)
+        elif not self._connecting and not self._trouble:
+            self._connecting = True
+            say("broker connecting " + self._broker)
+        if link.up and node.settled and not self._ready:
+            self._ready = True
+            say("ready")
+
+    def _look_at_data(self, node: "Node") -> None:
+        points = node.points
+        data = "data %d points" % points.count if points else "no data"
+        if node.problem.startswith("the data can't") or (not points and node.problem):
+            data = "data refused: " + node.problem
+        if data != self._data:
+            self._data = data
+            say(data)
+
+    def _tell(self, trouble: str, now: int) -> None:
+        if trouble != self._trouble or ticks.diff(now, self._trouble_at) >= _AGAIN_MS:
+            self._trouble = trouble
+            self._trouble_at = now
+            self._connecting = False
+            say("broker failed: " + trouble)
+
+
+def _trouble_of(link: "Link") -> str:
+    """One of the words that people look up, and what the client says."""
+    error: Any = link.client.last_error
+    code = getattr(error, "return_code", None)
+    if code in (4, 5):
+        return "login"
+    if code is not None:
+        return "unavailable (%s)" % error
+    connector: Any = link.connector
+    if connector is not None and connector.last_error is not None:
+        return "%s (%s)" % (getattr(connector, "reason", "") or "closed", connector.last_error)
+    return "closed (%s)" % error

@@ -1,0 +1,82 @@
+"""Stands around the program of a board: a watchdog before it, and a restart behind it. Only boards load it."""
+
+import os
+import sys
+import time
+
+try:
+    import machine
+except ImportError:  # a desktop's build without it
+    machine = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+# As in boot.py, which can't be imported: it runs.
+_FAILED_FILE = "failed.txt"
+_CRASH_FILE = "crash.txt"
+# Longer than anything that blocks while all is well: a scan and a join take 20 s at worst, a look-up of a name 15 s.
+_WATCHDOG_MS = 120000
+# It can't be stopped; so somebody who has stopped the program has half an hour before the board starts again.
+_AT_REST_MS = 1800000
+# A start that lasted so long has come to something, even without a broker in reach.
+_WELL_MS = 120000
+_PAUSE_MS = 3000
+
+
+class Guard:
+    """`alive` is called in every turn of the program's loop."""
+
+    def __init__(self) -> None:
+        self._watchdog = _watchdog(_WATCHDOG_MS)
+        self._began: Any = time.ticks_ms()
+
+    def alive(self, online: bool) -> None:
+        """The program turns; with a broker, or for two minutes already, this start has come to something."""
+        if self._watchdog is not None:
+            self._watchdog.feed()
+        if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
+            self._began = None
+            try:
+                os.remove(_FAILED_FILE)
+            except OSError:  # out of deep sleep boot.py doesn't count
+                pass
+
+
+def run(folder: str) -> None:
+    """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C."""
+    try:
+        from dcka_device.shell import main
+
+        main(folder, Guard())
+    except KeyboardInterrupt:
+        _watchdog(_AT_REST_MS)
+        print("dcka: stopped")
+    except Exception as error:
+        _report(error)
+        # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
+        time.sleep_ms(_PAUSE_MS)
+        _restart()
+
+
+def _watchdog(timeout_ms: int) -> "Any":
+    return machine.WDT(timeout=timeout_ms) if hasattr(machine, "WDT") else None
+
+
+def _report(error: BaseException) -> None:
+    """On the console, and on flash for who comes later."""
+    sys.print_exception(error)
+    last = "%s: %s" % (type(error).__name__, error)
+    print("dcka: crash: " + last)
+    try:
+        with open(_CRASH_FILE, "w") as file:
+            sys.print_exception(error, file)
+    except OSError as problem:
+        print("dcka: %s can't be written: %s" % (_CRASH_FILE, problem))
+
+
+def _restart() -> "NoReturn":
+    if hasattr(machine, "reset"):
+        machine.reset()
+    machine.soft_reset()
