@@ -25,6 +25,8 @@ PLANTED = [
     ("host/dcka/reference/planted.py", "from paho.mqtt import client", "The reference stands alone"),
     ("host/dcka/emulation/planted.py", "import dcka.reference", "The emulation never imports"),
     ("host/dcka/inject/planted.py", "import dcka.cli", "Nobody imports"),
+    ("host/dcka/boards/planted.py", "import esptool", "esptool runs in a worker"),
+    ("host/dcka/boards/planted.py", "from mpremote import transport_serial", "One adapter"),
     ("host/dcka/errors.py", "import dcka.inject", "No cycles"),
 ]
 
