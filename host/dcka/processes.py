@@ -110,8 +110,9 @@ class _Output:
     `writer` is the descriptor for the child.
     """
 
-    def __init__(self, name: str, log: Path | None, keep: int) -> None:
+    def __init__(self, name: str, log: Path | None, keep: int, on_line: Callable[[str], None] | None) -> None:
         self._lines: deque[str] = deque(maxlen=keep)
+        self._on_line = on_line
         self._log: IO[bytes] | None = None
         if log is not None:
             try:
@@ -148,7 +149,10 @@ class _Output:
     def _read(self) -> None:
         # A line without an end is cut, or a child that never ends one would fill the memory.
         while line := self._pipe.readline(LINE_BYTES):
-            self._lines.append(line.decode(errors="replace").rstrip("\r\n"))
+            text = line.decode(errors="replace").rstrip("\r\n")
+            self._lines.append(text)
+            if self._on_line is not None:
+                self._on_line(text)
             if self._log is not None:
                 self._write_log(self._log, line)
         self._close()
@@ -166,7 +170,8 @@ class Child:
     """One running child process; its stdout and stderr together are captured.
 
     `death_signal` is what it gets on Linux if this process is gone without having stopped it. `log` is a file
-    that the whole output is appended to; the last `keep` lines are kept in memory. `stdin` is a descriptor for its
+    that the whole output is appended to; the last `keep` lines are kept in memory. `on_line` gets each line as it
+    comes, in a thread of the child's output, and may not raise: put it into a queue. `stdin` is a descriptor for its
     standard input, which is empty without one.
     Raises `ProcessError` where the program cannot be started, and `RuntimeError` off the main thread.
     """
@@ -180,6 +185,7 @@ class Child:
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
         keep: int = 200,
+        on_line: Callable[[str], None] | None = None,
         death_signal: signal.Signals = signal.SIGKILL,
         stdin: int = subprocess.DEVNULL,
     ) -> None:
@@ -187,7 +193,7 @@ class Child:
         self.stopped = False
         """Whether `stop` or `kill` was called: its end is no surprise then."""
         with _signals_held():
-            self._output = _Output(self.name, log, keep)
+            self._output = _Output(self.name, log, keep, on_line)
             try:
                 self._popen = subprocess.Popen(
                     [str(part) for part in command],
@@ -289,11 +295,21 @@ class ProcessGroup:
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
         keep: int = 200,
+        on_line: Callable[[str], None] | None = None,
         death_signal: signal.Signals = signal.SIGKILL,
     ) -> Child:
         """Start a child of this group; the parameters are those of `Child`."""
         with _signals_held():
-            child = Child(command, name=name, cwd=cwd, env=env, log=log, keep=keep, death_signal=death_signal)
+            child = Child(
+                command,
+                name=name,
+                cwd=cwd,
+                env=env,
+                log=log,
+                keep=keep,
+                on_line=on_line,
+                death_signal=death_signal,
+            )
             self._children.append(child)
         return child
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -276,3 +277,16 @@ def test_a_child_used_without_a_group_ends_with_the_program() -> None:
     with parent(STARTING + textwrap.dedent(body)) as (process, pids):
         assert process.wait(10) == 0
         assert not any(map(is_running, pids))
+
+
+def test_each_line_is_handed_on_as_it_comes() -> None:
+    heard: queue.SimpleQueue[str] = queue.SimpleQueue()
+    child = Child(
+        python("print('one', flush=True); input()"), on_line=heard.put, stdin=(ends := os.pipe())[0]
+    )
+    assert heard.get(timeout=10) == "one"  # while it runs: it waits for its input
+    assert child.poll() is None
+    for end in ends:
+        os.close(end)
+    child.wait(10)
+    assert child.lines()[0] == "one"
