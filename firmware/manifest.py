@@ -33,6 +33,7 @@ FILES = (
     "dcka_device/link.py",
     "dcka_device/shell.py",
     "dcka_device/store.py",
+    "dcka_device/tls.py",
     "dcka_device/wifi.py",
 )
 # Paths as they are imported; the build finds them among the installed packages.

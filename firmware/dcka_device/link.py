@@ -80,7 +80,8 @@ class Link:
         self.client.on_oversized = self._skip
 
     def _connector(self) -> Connector:
-        self.connector = Connector(self._broker["host"], self._broker["port"])
+        broker = self._broker
+        self.connector = Connector(broker["host"], broker["port"], broker.get("ca"))
         return self.connector
 
     def open(self) -> None:
