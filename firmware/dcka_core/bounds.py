@@ -1,6 +1,6 @@
 """How large a run's messages can get. The host asks before it starts a run; no node needs this file."""
 
-from dcka_core.messages import HASH_BYTES
+from dcka_core.tree_messages import HASH_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

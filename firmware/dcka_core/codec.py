@@ -11,6 +11,11 @@ def put_varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
+def put_signed(out: bytearray, value: int) -> None:
+    """Append a whole number of either sign: zigzag, then as a varint."""
+    put_varint(out, 2 * value if value >= 0 else -2 * value - 1)
+
+
 def put_set(out: bytearray, members: int) -> None:
     """Append a set of indices, given as a bit mask, as ranges (protocol, section 4)."""
     ranges = []
@@ -67,6 +72,11 @@ class Reader:
         if value > limit or (shift and not digit):
             raise MessageError("value")
         return value
+
+    def signed(self) -> int:
+        """The next number that `put_signed` wrote."""
+        value = self.varint((1 << 64) - 1)
+        return -(value + 1 >> 1) if value & 1 else value >> 1
 
     def take(self, count: int) -> "bytes | memoryview":
         """The next `count` bytes."""

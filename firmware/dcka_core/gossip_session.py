@@ -3,7 +3,6 @@
 from hashlib import sha256
 
 from dcka_core import session, ticks
-from dcka_core.actions import SUBSCRIBE
 from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
 from dcka_core.lloyd import assign, update_centres
@@ -24,7 +23,6 @@ class Session(session.Session):
         self._final_at = -1
         self._final_flags = 0
         self._ahead = -1
-        self._listening = False
         if self.returned:
             self._listen()
         self._centres: list[int] | None = None
@@ -100,9 +98,8 @@ class Session(session.Session):
 
     def _listen(self) -> None:
         """Ask for the neighbours' commits: they are retained, and only a node that may be left behind needs them."""
-        if not self._listening:
-            self._listening = True
-            self.out.extend([(SUBSCRIBE, "%scommit/%d" % (self.prefix, who)) for who in self.rows.near])
+        for who in self.rows.near:
+            self.ask("commit/%d" % who)
 
     # ---- slots ----
 
@@ -204,7 +201,8 @@ class Session(session.Session):
         commit.centres = centres
         commit.counts = counts
         commit.ssd = self._own_ssd
-        self.hold(commit)
+        self.keep(commit)
+        self.publish_held()
 
     def _report(self, step: int, centres: "list[int]", moved: bool, flags: int) -> None:
         report = {

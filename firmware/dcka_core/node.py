@@ -9,9 +9,9 @@ from json import dumps, loads
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
-from dcka_core.messages import peek_commit, peek_run, read_commit
+from dcka_core.messages import is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
-from dcka_core.session import topics
+from dcka_core.session import EPOCH_PHASE, topics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Node:
         self._run: "Run | None" = None
         self._rows: "Rows | None" = None
         self._early: dict[tuple[int, int], bytes] = {}
+        self._asked: list[str] = []
         self.settled = False
         self._ripe = False
         self._online = False
@@ -173,6 +174,8 @@ class Node:
         kind = parts[0]
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)
+        elif kind == "epoch" and len(parts) == 2:
+            self._on_sums(EPOCH_PHASE, int(parts[1]), payload, now)
         elif kind == "commit" and len(parts) == 2:
             self._on_commit(int(parts[1]), payload, now)
         elif kind == "run" and payload:
@@ -208,10 +211,10 @@ class Node:
         if session and number == session.run.number:
             if sender == self._id:
                 return
-            if sender not in session.rows.near:
+            if not session.may_commit(sender):
                 raise MessageError("stranger")
             session.receive_commit(sender, payload, now)
-        elif number > self._newest:
+        elif number > self._newest and not is_change(payload):
             # Of a run whose record hasn't come yet: only the furthest is kept.
             if not self._furthest or (number, step) > _order(self._furthest):
                 self._furthest = bytes(payload)
@@ -316,7 +319,7 @@ class Node:
         identity = (self._prefix, self._id, self._boot)
         module = self._load(run.kind)
         self.session = module.Session(
-            run, rows, points, identity, self._memory["boot"], self._load, self._out
+            run, rows, points, identity, self._memory["boot"], self._load, self._out, self._asked
         )
         module = None
         self._publish_status(now)
@@ -367,13 +370,12 @@ class Node:
 
     def _listen(self, rows: "Rows | None") -> None:
         """Take these rows, and change the subscriptions from the old ones' topics to theirs."""
-        before = topics(self._rows) if self._rows else []
+        before = self._asked + (topics(self._rows) if self._rows else [])
         wanted = topics(rows) if rows else []
         prefix = self._prefix
-        # A run of `gossip` may have asked for its neighbours' commits as well.
-        asked = ["commit/%d" % who for who in self._rows.near] if self._rows and self._rows.phases else []
-        self._out.extend([(UNSUBSCRIBE, prefix + topic) for topic in before + asked if topic not in wanted])
+        self._out.extend([(UNSUBSCRIBE, prefix + topic) for topic in before if topic not in wanted])
         self._out.extend([(SUBSCRIBE, prefix + topic) for topic in wanted if topic not in before])
+        del self._asked[:]
         self._rows = rows
 
     # ---- what is said ----
@@ -414,6 +416,8 @@ class Node:
         }
         if session and session.waiting:
             status["waiting"] = session.waiting
+        if session and session.stalled:
+            status["stalled"] = True
         if self.problem:
             status["problem"] = self.problem
         if self._twin:

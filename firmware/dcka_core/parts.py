@@ -6,7 +6,7 @@ if TYPE_CHECKING:
 
 # The part's modules; the first is the one that is asked for.
 MODULES = {
-    "tree": ("tree",),
+    "tree": ("tree", "epochs", "tree_messages"),
     "gossip": ("gossip_session", "gossip", "spread"),
     "intake": ("intake",),
     "record": ("record",),

@@ -41,6 +41,7 @@ class Run:
     kind: str
     members: "list[int]"
     root: int
+    depth: int
     dataset: bytes
     points: int
     n: int
@@ -146,11 +147,12 @@ def read_run(record: "dict[str, Any]") -> Run:
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
     run.rows = run.k * (run.n + 1)
-    run.root = 0
+    run.root = run.depth = 0
     if run.kind == "tree":
         run.root = _whole(record, "root", 1, _MAX_ID)
         if run.root not in run.members:
             raise CoreError("root is %d: no member" % run.root)
+        run.depth = _whole(record, "depth", 0, _MAX_ID)
     else:
         _read_mass(record, run)
     return run

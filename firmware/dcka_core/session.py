@@ -2,7 +2,7 @@
 
 from json import dumps
 
-from dcka_core.actions import PUBLISH, SAVE
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE
 from dcka_core.messages import CONVERGED, Commit
 
 TYPE_CHECKING = False
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from dcka_core.record import Rows, Run
 
 COMMIT_FILE = "commit.bin"
+# Stands for the topic `epoch/<i>` where messages wait for their run.
+EPOCH_PHASE = -1
 
 
 def topics(rows: "Rows") -> "list[str]":
     """The topics, without the network's prefix, that a node with these rows listens to during the run."""
     if not rows.phases:
         relatives = rows.children + ([rows.parent] if rows.parent else [])
-        return ["x/0/%d" % child for child in rows.children] + ["commit/%d" % who for who in relatives]
+        found = ["x/0/%d" % child for child in rows.children] + ["commit/%d" % who for who in relatives]
+        return found + ["epoch/%d" % who for who in rows.near]
     found = []
     for phase in range(len(rows.phases)):
         found.extend(["x/%d/%d" % (phase, who) for who in rows.phases[phase][1]])
@@ -28,7 +31,8 @@ def topics(rows: "Rows") -> "list[str]":
 
 
 class Session:
-    """A node in a run. `out` collects the actions that the shell has to do, in their order.
+    """A node in a run. `out` collects the actions that the shell has to do, in their order; `asked` the topics that the
+    run listens to beyond those of its rows.
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. The kinds of consensus add
@@ -44,6 +48,7 @@ class Session:
         first_boot: int,
         load: "Callable[[str], Any]",
         out: "list[Any]",
+        asked: "list[str]",
     ) -> None:
         self.run = run
         self.rows = rows
@@ -53,10 +58,12 @@ class Session:
         self.own = 1 << run.members.index(self.node)
         self.load = load
         self.out = out
+        self.asked = asked
         self.held: Commit | None = None
         self.done = False
         self.deadline: int | None = None
         self.waiting: list[int] = []
+        self.stalled = False
         # Reasons for which messages were dropped after they had waited.
         self.lost: list[str] = []
         self.sent = self.sent_bytes = self.heard = self.slots = 0
@@ -76,6 +83,21 @@ class Session:
         centres: list[int] = self.load("starts").draw_shared(self.points.extents, self.run.k, self.run.seed)
         return centres
 
+    def ids(self, mask: int) -> "list[int]":
+        """The ids of a set of indices."""
+        members = self.run.members
+        return [members[index] for index in range(len(members)) if mask >> index & 1]
+
+    def ask(self, topic: str) -> None:
+        """Listen to one more topic until the run is over."""
+        if topic not in self.asked:
+            self.asked.append(topic)
+            self.out.append((SUBSCRIBE, self.prefix + topic))
+
+    def may_commit(self, sender: int) -> bool:
+        """Whose commits are listened to."""
+        return sender in self.rows.near
+
     def send(self, topic: str, payload: "bytes | bytearray", retain: bool = False) -> None:
         """Put a consensus message out, and count it."""
         self.sent += 1
@@ -89,17 +111,15 @@ class Session:
         report["node"] = self.node
         self.out.append((PUBLISH, "%s%s/%d" % (self.prefix, kind, self.node), dumps(report), False))
 
-    def hold(self, commit: Commit) -> None:
-        """Keep a commit as this node's own: on flash first, then retained for everybody (rules 13 and 14)."""
+    def keep(self, commit: Commit) -> None:
+        """Keep a commit as this node's own, on flash before anything is said of it (rule 13)."""
         commit.sender = self.node
         commit.boot = self.boot
         self.held = commit
-        payload = commit.encode(self.run)
-        self.out.append((SAVE, COMMIT_FILE, payload))
-        self.send("commit/%d" % self.node, payload, True)
+        self.out.append((SAVE, COMMIT_FILE, commit.encode(self.run)))
 
     def publish_held(self) -> None:
-        """Say what this node holds."""
+        """Say what this node holds, retained for everybody (rule 14)."""
         if self.held:
             self.send("commit/%d" % self.node, self.held.encode(self.run), True)
 
@@ -108,12 +128,11 @@ class Session:
         held = self.held
         if held is None:
             raise ValueError("a run without a commit has no result")
-        members = self.run.members
         return {
             "steps": held.step,
             "converged": bool(held.flags & CONVERGED),
             "ssd": held.ssd,
-            "missing": [members[index] for index in range(len(members)) if held.missing >> index & 1],
+            "missing": self.ids(held.missing),
             "flags": held.flags,
             "sent": self.sent,
             "bytes": self.sent_bytes,

@@ -6,85 +6,136 @@ last one, and sets that overlap are refused.
 
 from hashlib import sha256
 
-from dcka_core import session, ticks
+from dcka_core import epochs, ticks
 from dcka_core.errors import MessageError
 from dcka_core.lloyd import assign, update_centres
-from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, Up, read_commit, read_up
+from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, is_change, read_commit
+from dcka_core.session import EPOCH_PHASE
+from dcka_core.tree_messages import HASH_BYTES, Up, centres_hash, encode_change, read_change, read_up
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Session(session.Session):
+# Every so many steps sums and commits are said in full, whoever could do with the differences.
+_FULL_STEPS = 16
+
+
+class Session(epochs.Session):
     """A node in a run of `tree`: its own sums of the current step, and the latest message of each child."""
 
     def start(self, held: "Commit | None", now: int) -> None:
         """Enter the run: from the start, or from the commit that flash or a neighbour held."""
-        run = self.run
-        # Rule 5: a root that comes back is no root any more, or two commits of one step could differ.
-        self._root = run.root == self.node and not self.returned
-        self._everyone = (1 << len(run.members)) - 1
-        self._epoch = (0, run.root, 0)
+        self._everyone = (1 << len(self.run.members)) - 1
         self._step = -1
         self._centres: list[int] | None = None
+        # By child; one of the last step is what the next one's differences are added to.
         self._latest: dict[int, Up] = {}
         self._sent_members = 0
+        self._told: Up | None = None
+        self._twice = -1
+        self._absent = 0
+        self._repeat_at = now
+        self.open_epochs(now)
         if held:
             self._adopt(held, now)
         else:
-            self._enter(0, self.start_centres(), now)
+            self._begin(0, self.start_centres(), now)
         self._settle(now)
 
     # ---- events ----
 
     def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
-        """A message on an x topic: a child's sums."""
-        message = read_up(payload, self.run)
-        if message.sender != sender:
-            raise MessageError("sender")
-        if sender not in self.rows.children:
-            raise MessageError("stranger")
-        self.heard += 1
-        if message.step < self._step or self.done:
-            self.publish_held()
-            raise MessageError("stale")
-        self._take(message)
-        self.waiting = []
+        """A message on an x topic, a child's sums; or on the epoch topic."""
+        if phase == EPOCH_PHASE:
+            self.receive_epoch(sender, payload, now)
+        else:
+            self._receive_sums(sender, payload, now)
         self._settle(now)
 
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A neighbour's commit: adopted where it is greater than what is held (rule 12)."""
-        commit = read_commit(payload, self.run)
         self.heard += 1
+        change = is_change(payload)
+        commit = read_change(payload, self.run, self.held) if change else read_commit(payload, self.run)
         if commit.beats(self.held):
             self._adopt(commit, now)
             self._settle(now)
 
     def tick(self, now: int) -> None:
         """Patience has run out: say again what was said, with what has come since; name who is missed."""
-        self.deadline = ticks.add(now, self.run.patience_ms)
-        if self._root:
-            members = self.run.members
-            inside = self._contributors()
-            self.waiting = [members[index] for index in range(len(members)) if not inside >> index & 1]
-        else:
-            silent = [child for child in self.rows.children if child not in self._latest]
-            # A root that has come back has no parent, and is itself who is missed (rule 5).
-            self.waiting = silent or [self.rows.parent or self.node]
-            if self.rows.parent:
-                self._send_up()
+        if self.done:
+            self.deadline = None
+            return
+        if ticks.diff(now, self._repeat_at) >= 0:
+            self._repeat_at = ticks.add(now, self.run.patience_ms)
+            self._repeat(now)
+        self.watch(now)
+        self._settle(now)
 
     def reconnected(self, now: int) -> None:
         """The link is back: what was said into the outage is said again."""
         self.publish_held()
-        if not self.done and not self._root:
+        if not self.done and not self.root:
             self._sent_members = 0
+            self._told = None
             self._settle(now)
 
+    # ---- what the epochs ask for ----
+
+    def enter_epoch(self, now: int) -> None:
+        """The tree has changed: the step goes on, with the sums of new children."""
+        self._latest = {}
+        self._sent_members = 0
+        self._told = None
+        self._absent = 0
+        self._repeat_at = ticks.add(now, self.run.patience_ms)
+
+    def go_on_without(self, now: int) -> bool:
+        """Rule 10: commit without those who are missing, where most are there and they have been called once more."""
+        inside = self._contributors()
+        if not self.root or not self.has_reminted():
+            return False
+        if 2 * _size(inside) <= len(self.run.members):
+            self.stalled = True
+            return False
+        self._absent = self._everyone & ~inside
+        return True
+
     # ---- sums ----
+
+    def _receive_sums(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        try:
+            message = read_up(payload, self.run, self._latest)
+        except MessageError as error:
+            if error.reason == "base" and self.epoch[0] and sender not in self.children:
+                # Differences for somebody else.
+                return
+            raise
+        if message.sender != sender:
+            raise MessageError("sender")
+        if sender not in (self.rows.near if self.epoch[0] else self.rows.children):
+            raise MessageError("stranger")
+        self.heard += 1
+        if message.epoch < self.epoch and not self.done:
+            self.correct(now)
+            raise MessageError("epoch")
+        if message.parent != self.node and self.epoch[0]:
+            # In a new epoch all neighbours are listened to, and most speak to others.
+            return
+        if message.step < self._step or self.done:
+            self.publish_held()
+            raise MessageError("stale")
+        self._take(message)
+        self.adopted_child(sender)
+        self.waiting = []
 
     def _take(self, message: Up) -> None:
         """Rules 8 and 9: keep a child's latest; MessageError with the reason for which it is dropped."""
         if message.parent != self.node:
             raise MessageError("parent")
-        if message.epoch != self._epoch:
+        if message.epoch != self.epoch:
             raise MessageError("epoch")
         if message.step != self._step:
             raise MessageError("stale")
@@ -92,13 +143,14 @@ class Session(session.Session):
             raise MessageError("hash")
         sender = message.sender
         known = self._latest.pop(sender, None)
+        fresh = known if known and known.step == self._step else None
         if not message.contributors or message.contributors & self._contributors():
             reason = "overlap"
-        elif known is None or known.contributors != message.contributors:
+        elif fresh is None or fresh.contributors != message.contributors:
             self._latest[sender] = message
             return
         else:
-            same = known.sums == message.sums and known.ssd == message.ssd
+            same = fresh.sums == message.sums and fresh.ssd == message.ssd
             reason = "duplicate" if same else "conflict"
         if known:
             self._latest[sender] = known
@@ -107,7 +159,8 @@ class Session(session.Session):
     def _contributors(self) -> int:
         members = self.own
         for message in self._latest.values():
-            members |= message.contributors
+            if message.step == self._step:
+                members |= message.contributors
         return members
 
     def _total(self) -> "tuple[list[int], int]":
@@ -115,27 +168,51 @@ class Session(session.Session):
         sums = list(self._sums)
         ssd = self._ssd
         for message in self._latest.values():
-            for index in range(len(sums)):
-                sums[index] += message.sums[index]
-            ssd += message.ssd
+            if message.step == self._step:
+                for index in range(len(sums)):
+                    sums[index] += message.sums[index]
+                ssd += message.ssd
         return sums, ssd
 
-    def _send_up(self) -> None:
+    def _send_up(self, whole: bool = False) -> None:
         message = Up()
         message.sender = self.node
         message.boot = self.boot
-        message.step = self._step
-        message.epoch = self._epoch
+        message.step = step = self._step
+        message.epoch = self.epoch
         message.start = self._start
-        message.parent = self.rows.parent
+        message.parent = self.parent
         message.contributors = self._sent_members = self._contributors()
         message.sums, message.ssd = self._total()
-        self.send("x/0/%d" % self.node, message.encode(self.run))
+        base = self._told
+        # The parent has had it, or there would be no commit of that step; once only, or it might have had another.
+        known = base and base.step == step - 1 != self._twice and base.contributors == message.contributors
+        self._told = message
+        differences = known and not whole and step % _FULL_STEPS
+        self.send("x/0/%d" % self.node, message.encode(self.run, base if differences else None))
+
+    def _repeat(self, now: int) -> None:
+        """A patience has passed: say again what was said; who is silent isn't waited for in the next step."""
+        self.repeat_epoch(now)
+        if self.root:
+            self.waiting = self.ids(self._everyone & ~self._contributors())
+            return
+        silent = [child for child in self.children if not self._has_come(child)]
+        # A root that has come back has no parent, and is itself who is missed (rule 5).
+        self.waiting = silent or [self.parent or self.node]
+        if self.epoch[0]:
+            self.children = [child for child in self.children if self._has_come(child)]
+        if self.parent:
+            # In full: what was said may be lost, and what it was based on.
+            self._send_up(True)
 
     # ---- steps ----
 
-    def _enter(self, step: int, centres: "list[int] | None", now: int) -> None:
+    def _begin(self, step: int, centres: "list[int] | None", now: int) -> None:
         run = self.run
+        if step == self._step:
+            # A better commit of the same step: sums of two starts are about.
+            self._twice = step
         self._step = step
         self._centres = centres
         if centres is None:
@@ -143,20 +220,29 @@ class Session(session.Session):
         else:
             self._sums, self._ssd = assign(self.points, centres, run.k)
         first = step == 0 and run.init == "local"
-        self._start = _start_hash(run.seed) if first else _centres_hash(centres or [])
-        self._latest = {}
+        self._start = _start_hash(run.seed) if first else centres_hash(centres or [])
+        if self._twice == step:
+            self._latest = {}
         self._sent_members = 0
         self.waiting = []
-        self.deadline = ticks.add(now, run.patience_ms)
+        self._repeat_at = ticks.add(now, run.patience_ms)
 
     def _settle(self, now: int) -> None:
         """Go on as far as what has come allows; a loop, since a network of one node commits to itself."""
-        while self._root and not self.done and self._contributors() == self._everyone:
+        while self.root and not self.done and self._contributors() | self._absent == self._everyone:
             self._adopt(self._commit(), now)
-        if self.done or not self.rows.parent or len(self._latest) < len(self.rows.children):
+        if self.done:
+            self.deadline = None
             return
-        if self._contributors() != self._sent_members:
+        complete = self.parent and self.all_children_known()
+        complete = complete and not [child for child in self.children if not self._has_come(child)]
+        if complete and self._contributors() != self._sent_members:
             self._send_up()
+        self.deadline = ticks.earliest(self._repeat_at, self.watch_deadline())
+
+    def _has_come(self, child: int) -> bool:
+        message = self._latest.get(child)
+        return message is not None and message.step == self._step
 
     def _commit(self) -> Commit:
         run = self.run
@@ -165,9 +251,10 @@ class Session(session.Session):
         previous = self.shared_centres() if first or self._centres is None else self._centres
         commit = Commit()
         commit.step = self._step + 1
-        commit.epoch = self._epoch
-        commit.contributors = self._everyone
-        commit.missing = 0
+        commit.epoch = self.epoch
+        commit.contributors = self._contributors()
+        self._absent &= ~commit.contributors
+        commit.missing = self._absent | (self.held.missing if self.held else 0)
         commit.centres = update_centres(sums, run.k, run.n, previous)
         commit.counts = [sums[row] for row in range(0, run.rows, run.n + 1)]
         commit.ssd = commit_ssd
@@ -179,27 +266,56 @@ class Session(session.Session):
         return commit
 
     def _adopt(self, commit: Commit, now: int) -> None:
-        self.hold(commit)
-        if self._root:
-            self.tell("step", {"step": commit.step - 1, "ssd": commit.ssd, "flags": commit.flags})
+        own = self.root and commit.epoch == self.epoch
+        before = self.held
+        self.keep(commit)
+        self._spread(before)
+        self.progressed(now)
+        if own:
+            self._report(commit)
         if commit.flags & FINAL:
             self.done = True
             self.deadline = None
             self.waiting = []
         else:
-            self._enter(commit.step, commit.centres, now)
+            self._begin(commit.step, commit.centres, now)
+
+    def _spread(self, before: "Commit | None") -> None:
+        """Say the commit that is held: all of it where it is the last, or others may lack the one `before`."""
+        commit = self.held
+        if commit is None:
+            return
+        if not commit.flags & FINAL:
+            if not self.children and not self.has_unheard():
+                # A leaf: nobody waits for its word. It answers who asks.
+                return
+            if before and commit.step % _FULL_STEPS:
+                change = encode_change(commit, before, self.run)
+                if change:
+                    self.send("commit/%d" % self.node, change)
+                    return
+        self.publish_held()
+
+    def _report(self, commit: Commit) -> None:
+        """The root tells the host of the step, and who was not in it."""
+        report: dict[str, Any] = {"step": commit.step - 1, "ssd": commit.ssd, "flags": commit.flags}
+        if commit.epoch[0]:
+            report["epoch"] = list(commit.epoch)
+        absent = self._everyone & ~commit.contributors
+        if absent:
+            report["missing"] = self.ids(absent)
+        self.tell("step", report)
 
 
-def _centres_hash(centres: "list[int]") -> bytes:
-    """What a sum says of the centres it was made with: 8 bytes."""
-    digest = sha256()
-    for value in centres:
-        digest.update(value.to_bytes(2, "little"))
-    whole: bytes = digest.digest()
-    return whole[:8]
+def _size(members: int) -> int:
+    count = 0
+    while members:
+        members &= members - 1
+        count += 1
+    return count
 
 
 def _start_hash(seed: int) -> bytes:
     """The hash of step 0 of `local`, where every node has centres of its own."""
     whole: bytes = sha256(b"local" + seed.to_bytes(8, "little")).digest()
-    return whole[:8]
+    return whole[:HASH_BYTES]

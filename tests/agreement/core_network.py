@@ -74,6 +74,7 @@ class CoreNetwork:
             "kind": kind,
             "members": list(plan.members),
             "root": plan.root,
+            "depth": plan.depth,
             "dataset": self.dataset.hex(),
             "points": sum(map(len, self.points.values())),
             "n": len(self.extents),

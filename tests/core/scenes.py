@@ -44,6 +44,15 @@ def preorder(parents):
     return order
 
 
+def depth(parents):
+    """Hops from the root to the farthest node."""
+
+    def hops(node):
+        return 1 + hops(parents[node]) if parents[node] else 0
+
+    return max([hops(node) for node in parents], default=0)
+
+
 def tree_rows(number, parents):
     """The rows of a tree, by id."""
     return {
@@ -120,6 +129,7 @@ class Scene:
             "kind": self.kind,
             "members": members,
             "root": members[0] if members else 0,
+            "depth": depth(self.links) if self.kind == "tree" else 0,
             "dataset": DATASET.hex(),
             "points": sum([len(self.data[node]) for node in self.data]) // self.n,
             "n": self.n,

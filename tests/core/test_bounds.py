@@ -20,6 +20,7 @@ def record_of(kind, ids, k, n, bits, points):
         "kind": kind,
         "members": ids,
         "root": ids[0],
+        "depth": 2,
         "dataset": "0001020304050607",
         "points": points,
         "n": n,

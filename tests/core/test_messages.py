@@ -30,6 +30,7 @@ def run_of(kind="tree", **changes):
         "kind": kind,
         "members": MEMBERS,
         "root": 9,
+        "depth": 2,
         "dataset": DATASET.hex(),
         "points": 5000,
         "n": 2,

@@ -17,9 +17,10 @@ TREE_NUMBERS = (
     ("seed", -1),
     ("max_steps", 0),
     ("patience_ms", 0),
+    ("depth", -1),
     ("root", 0),
 )
-GOSSIP_NUMBERS = TREE_NUMBERS[:-1] + (("slots", -1), ("max_slots", 0), ("window", 0), ("tolerance", -1))
+GOSSIP_NUMBERS = TREE_NUMBERS[:-2] + (("slots", -1), ("max_slots", 0), ("window", 0), ("tolerance", -1))
 NO_NUMBERS = (None, "7", 1.5, 1.0, [], {}, True, False)
 
 
@@ -30,6 +31,7 @@ def tree(**changes):
         "kind": "tree",
         "members": [3, 1, 65535],
         "root": 3,
+        "depth": 2,
         "dataset": DATASET.hex(),
         "points": 900,
         "n": 2,
@@ -46,7 +48,7 @@ def tree(**changes):
 
 def gossip(**changes):
     record = tree(kind="gossip", slots=6, max_slots=200, window=3, tolerance=838)
-    del record["root"]
+    del record["root"], record["depth"]
     record.update(changes)
     return record
 

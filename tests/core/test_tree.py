@@ -8,9 +8,10 @@ from plain_kmeans import flat, tuples
 from scenes import FORK, LINE, STAR, Scene, cloud, preorder
 
 from dcka_core.actions import PUBLISH, SAVE
-from dcka_core.messages import CONVERGED, FINAL, KEPT, read_commit, read_up
+from dcka_core.messages import CONVERGED, FINAL, KEPT, read_commit
 from dcka_core.record import read_run
 from dcka_core.starts import Stream, draw_shared
+from dcka_core.tree_messages import read_up
 
 SHAPES = ({1: 0}, {1: 0, 2: 1}, LINE, STAR, FORK)
 

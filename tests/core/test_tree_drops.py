@@ -2,8 +2,9 @@
 
 from scenes import Scene, cloud
 
-from dcka_core.messages import CONVERGED, FINAL, Commit, Up, read_up
+from dcka_core.messages import CONVERGED, FINAL, Commit
 from dcka_core.record import read_run
+from dcka_core.tree_messages import Up, read_up
 
 PARENTS = {1: 0, 2: 1, 3: 1, 4: 2}
 X2 = "dcka/t/x/0/2"

@@ -12,6 +12,7 @@ RECORD: dict[str, Any] = {
     "kind": "tree",
     "members": [2, 1],
     "root": 2,
+    "depth": 2,
     "dataset": "00112233445566aa",
     "points": 7,
     "n": 2,

@@ -89,6 +89,7 @@ def a_run(kind: str = "tree", n: int = 2, k: int = 3) -> dict[str, Any]:
         "kind": kind,
         "members": [3, 1, 2],
         "root": 3,
+        "depth": 2,
         "dataset": bytes(8).hex(),
         "points": 90,
         "n": n,

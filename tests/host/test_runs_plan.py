@@ -35,6 +35,7 @@ def test_the_record_of_a_tree_has_the_keys_of_the_protocol():
     made = plan(network(seed=7, max_steps=30, patience_ms=250), record_of(), 12)
     assert made.record == {
         "v": 1, "run": 12, "kind": "tree", "members": list(made.members), "root": made.root,
+        "depth": made.depth,
         "dataset": record_of()["dataset"], "points": 100, "n": 2, "bits": 15, "k": 3, "init": "local", "seed": 7,
         "max_steps": 30, "patience_ms": 250,
     }  # fmt: skip

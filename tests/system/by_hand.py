@@ -111,6 +111,7 @@ class ByHand:
             "kind": kind,
             "members": list(plan.members),
             "root": plan.root,
+            "depth": plan.depth,
             "dataset": dataset.id.hex(),
             "points": dataset.size,
             "n": len(dataset.grid.extents),

@@ -98,7 +98,7 @@ def plan(
         record |= {"window": made.window, "tolerance": tolerance}
         record |= {"slots": config.run.slots, "max_slots": config.run.max_slots}
     else:
-        record["root"] = made.root
+        record |= {"root": made.root, "depth": made.depth}
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}

@@ -15,13 +15,14 @@ Record = dict[str, object]
 class Schedule:
     """What a run record and its rows take from the topology.
 
-    `members`: ids in index order, the tree's preorder in `tree`, ascending in `gossip`. `root`: of `tree`,
+    `members`: ids in index order, the tree's preorder in `tree`, ascending in `gossip`. `root`, `depth`: of `tree`,
     else 0. `window`: slots of a window in `gossip`, else 0. `rows`: for each id its record without `run`.
     """
 
     kind: str
     members: tuple[int, ...]
     root: int
+    depth: int
     window: int
     rows: dict[int, Record]
 
@@ -39,11 +40,11 @@ def schedule(graph: Graph, kind: str, root: int | None = None) -> Schedule:
     if kind == "tree":
         tree = spanning_tree(graph, root)
         rows = {node: _tree_record(row) for node, row in tree.rows.items()}
-        return Schedule("tree", tree.members, tree.root, 0, rows)
+        return Schedule("tree", tree.members, tree.root, tree.depth, 0, rows)
     if kind == "gossip":
         near = graph.union()
         records = {node: _gossip_record(phases, near[node]) for node, phases in gossip_rows(graph).items()}
-        return Schedule("gossip", graph.ids, 0, window_slots(graph), records)
+        return Schedule("gossip", graph.ids, 0, 0, window_slots(graph), records)
     raise ValueError(f"no such kind of schedule: {kind!r}")
 
 

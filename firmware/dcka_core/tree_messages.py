@@ -1,0 +1,258 @@
+"""The messages that only `tree` has: sums on their way up, changes of a commit, epochs (protocol, section 4)."""
+
+from hashlib import sha256
+
+from dcka_core.codec import Reader, put_set, put_signed, put_varint
+from dcka_core.errors import MessageError
+from dcka_core.messages import (
+    ANY,
+    CHANGE,
+    EPOCH,
+    GOSSIP,
+    MAX_ID,
+    UP,
+    Commit,
+    put_head,
+    read_common,
+    read_epoch,
+    read_head,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dcka_core.record import Run
+
+HASH_BYTES = 4
+# Enough for a commit whose base is known by its epoch and step: only damage is left to be found.
+_CHECK_BYTES = 2
+# Forms of a message: the numbers are differences; the epoch is the run's first, (0, R0, 0), and left out.
+_DELTA = 1
+_FIRST = 2
+
+
+class Up:
+    """Type 1: the sums of a subtree on the way to the root.
+
+    epoch: (number, node, boot); start: 4 bytes; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n).
+    """
+
+    sender: int
+    boot: int
+    step: int
+    epoch: "tuple[int, int, int]"
+    start: bytes
+    parent: int
+    contributors: int
+    sums: "list[int]"
+    ssd: int
+
+    def encode(self, run: "Run", base: "Up | None" = None) -> bytearray:
+        """The message; as differences to `base`, the one of the step before, where that is shorter."""
+        whole = self._head(run, 0)
+        for row in range(0, run.rows, run.n + 1):
+            # An empty cluster's sums are zeros that nobody has to send.
+            for index in range(row, row + run.n + 1 if self.sums[row] else row + 1):
+                put_varint(whole, self.sums[index])
+        put_varint(whole, self.ssd)
+        if base is None:
+            return whole
+        short = self._head(run, _DELTA)
+        put_rows(short, self.sums, base.sums, run.n + 1)
+        put_signed(short, self.ssd - base.ssd)
+        return short if len(short) < len(whole) else whole
+
+    def _head(self, run: "Run", form: int) -> bytearray:
+        out = put_head(UP, run.number, self.sender, self.boot, self.step)
+        put_epoch(out, form, self.epoch, run)
+        out.extend(self.start)
+        put_varint(out, self.parent)
+        put_set(out, self.contributors)
+        return out
+
+
+def put_epoch(out: bytearray, form: int, epoch: "tuple[int, int, int]", run: "Run") -> None:
+    """Append the form of a message and its epoch, the run's first being one bit of it."""
+    if epoch == (0, run.root, 0):
+        out.append(form | _FIRST)
+        return
+    out.append(form)
+    for value in epoch:
+        put_varint(out, value)
+
+
+def _read_form(reader: Reader, run: "Run") -> "tuple[int, tuple[int, int, int]]":
+    """(form without the epoch's bit, epoch)."""
+    form = reader.byte()
+    if form > _DELTA | _FIRST:
+        raise MessageError("value")
+    epoch = (0, run.root, 0) if form & _FIRST else read_epoch(reader)
+    return form & _DELTA, epoch
+
+
+def put_rows(out: bytearray, values: "list[int]", before: "list[int]", width: int) -> None:
+    """Append which rows of `width` numbers have changed, and the differences in these."""
+    changed = 0
+    for row in range(0, len(values), width):
+        if values[row : row + width] != before[row : row + width]:
+            changed |= 1 << row // width
+    put_set(out, changed)
+    for row in range(0, len(values), width):
+        if changed >> row // width & 1:
+            for index in range(row, row + width):
+                put_signed(out, values[index] - before[index])
+
+
+def read_rows_onto(reader: Reader, values: "list[int]", width: int) -> None:
+    """Add the differences that `put_rows` wrote to `values`."""
+    changed = reader.set(len(values) // width)
+    for row in range(0, len(values), width):
+        if changed >> row // width & 1:
+            for index in range(row, row + width):
+                values[index] += reader.signed()
+
+
+def read_up(payload: "bytes | memoryview", run: "Run", bases: "dict[int, Up] | None" = None) -> Up:
+    """A type 1 message of `run`; MessageError for one of another run or shape.
+
+    bases: the latest message of each sender; where the one of the step before isn't there, differences are refused as
+    'base'.
+    """
+    reader = Reader(payload)
+    message = Up()
+    read_common(message, reader, UP, run)
+    form, message.epoch = _read_form(reader, run)
+    message.start = bytes(reader.take(HASH_BYTES))
+    message.parent = reader.varint(MAX_ID)
+    message.contributors = reader.set(len(run.members))
+    if form == _DELTA:
+        _read_delta(reader, message, run, (bases or {}).get(message.sender))
+    else:
+        message.sums = sums = []
+        for _ in range(run.k):
+            count = reader.varint(run.points)
+            sums.append(count)
+            most = count << run.bits
+            for _ in range(run.n):
+                sums.append(reader.varint(most) if count else 0)
+        message.ssd = reader.varint(ANY)
+    reader.end()
+    return message
+
+
+def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None") -> None:
+    """The sums as differences to the same sender's, of the step before and of the same contributors.
+
+    In one boot, epoch and step there is one sum of a set of contributors, so nothing else has to be compared.
+    """
+    if base is None or (base.boot, base.epoch, base.step + 1, base.contributors) != (
+        message.boot,
+        message.epoch,
+        message.step,
+        message.contributors,
+    ):
+        raise MessageError("base")
+    message.sums = sums = list(base.sums)
+    read_rows_onto(reader, sums, run.n + 1)
+    message.ssd = base.ssd + reader.signed()
+    for row in range(0, run.rows, run.n + 1):
+        count = sums[row]
+        if not 0 <= count <= run.points or message.ssd < 0:
+            raise MessageError("value")
+        for index in range(row + 1, row + run.n + 1):
+            if not 0 <= sums[index] <= count << run.bits:
+                raise MessageError("value")
+
+
+def encode_change(commit: Commit, base: Commit, run: "Run") -> "bytearray | None":
+    """Type 6: a commit as the differences to the one of the step before; None where it has to be said in full.
+
+    That is so where the epoch or the set of the missing is another one.
+    """
+    known = (base.step + 1, base.epoch, base.contributors, base.missing)
+    if known != (commit.step, commit.epoch, commit.contributors, commit.missing):
+        return None
+    out = put_head(CHANGE, run.number, commit.sender, commit.boot, commit.step)
+    put_epoch(out, 0, commit.epoch, run)
+    out.append(commit.flags)
+    put_rows(out, _rows(commit, run), _rows(base, run), run.n + 1)
+    put_signed(out, commit.ssd - base.ssd)
+    out.extend(centres_hash(commit.centres)[:_CHECK_BYTES])
+    return out
+
+
+def read_change(payload: "bytes | memoryview", run: "Run", held: "Commit | None") -> Commit:
+    """The commit that a type 6 message of `run` makes of the one that is held.
+
+    MessageError: 'base' where that is not the one before it, 'stale' where it is later.
+    """
+    reader = Reader(payload)
+    commit = Commit()
+    read_common(commit, reader, CHANGE, run)
+    _, commit.epoch = _read_form(reader, run)
+    commit.flags = reader.byte()
+    if commit.flags > 31 or commit.flags & GOSSIP:
+        raise MessageError("value")
+    if held is not None and held.step >= commit.step:
+        raise MessageError("stale")
+    if held is None or (held.step + 1, held.epoch) != (commit.step, commit.epoch):
+        raise MessageError("base")
+    values = _rows(held, run)
+    read_rows_onto(reader, values, run.n + 1)
+    commit.ssd = held.ssd + reader.signed()
+    check = bytes(reader.take(_CHECK_BYTES))
+    reader.end()
+    commit.counts = [values[row] for row in range(0, run.rows, run.n + 1)]
+    commit.centres = [values[index] for index in range(run.rows) if index % (run.n + 1)]
+    if (
+        min(values) < 0
+        or max(commit.counts) > run.points
+        or max(commit.centres) >> run.bits
+        or commit.ssd < 0
+    ):
+        raise MessageError("value")
+    if centres_hash(commit.centres)[:_CHECK_BYTES] != check:
+        raise MessageError("hash")
+    commit.contributors = held.contributors
+    commit.missing = held.missing
+    return commit
+
+
+def _rows(commit: Commit, run: "Run") -> "list[int]":
+    """Cluster by cluster its count and its centre."""
+    values = []
+    for k in range(run.k):
+        values.append(commit.counts[k])
+        values.extend(commit.centres[k * run.n : (k + 1) * run.n])
+    return values
+
+
+def centres_hash(centres: "list[int]") -> bytes:
+    """What a message says of centres: the first 4 bytes of SHA-256 over them as u16."""
+    digest = sha256()
+    for value in centres:
+        digest.update(value.to_bytes(2, "little"))
+    whole: bytes = digest.digest()
+    return whole[:HASH_BYTES]
+
+
+def write_place(
+    run: "Run", sender: int, boot: int, step: int, epoch: "tuple[int, int, int]", parent: int
+) -> bytearray:
+    """Type 4: the epoch that a node is in, its parent there (0 at the root), and the step of the commit it holds."""
+    out = put_head(EPOCH, run.number, sender, boot, step)
+    for value in epoch:
+        put_varint(out, value)
+    put_varint(out, parent)
+    return out
+
+
+def read_place(payload: "bytes | memoryview", run: "Run") -> "tuple[int, int, tuple[int, int, int], int]":
+    """(sender, step, epoch, parent) of a type 4 message of `run`."""
+    reader = Reader(payload)
+    number, sender, _, step = read_head(reader, EPOCH)
+    if number != run.number:
+        raise MessageError("run")
+    epoch = read_epoch(reader)
+    parent = reader.varint(MAX_ID)
+    reader.end()
+    return sender, step, epoch, parent
