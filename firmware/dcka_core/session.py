@@ -21,8 +21,8 @@ EPOCH_PHASE = -1
 def topics(rows: "Rows") -> "list[str]":
     """The topics, without the network's prefix, that a node with these rows listens to during the run."""
     if not rows.phases:
-        relatives = rows.children + ([rows.parent] if rows.parent else [])
-        found = ["x/0/%d" % child for child in rows.children] + ["commit/%d" % who for who in relatives]
+        above = [rows.parent] if rows.parent else []
+        found = ["x/0/%d" % child for child in rows.children] + ["commit/%d" % who for who in above]
         return found + ["epoch/%d" % who for who in rows.near]
     found = []
     for phase in range(len(rows.phases)):
