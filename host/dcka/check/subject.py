@@ -107,7 +107,8 @@ def _fits(run: Run, outcome: Outcome, dataset: Dataset, found: Findings) -> bool
 def final_commits(subject: Subject, found: Findings) -> dict[int, Commit]:
     """Each node's final commit; what is missing, broken or not final is a failure."""
     commits: dict[int, Commit] = {}
-    for node in subject.ids:
+    there = [node for node in subject.ids if node not in subject.outcome.absent]
+    for node in there:
         try:
             commit = decode_commit(subject.outcome, node)
         except OutcomeError as error:
@@ -123,7 +124,7 @@ def final_commits(subject: Subject, found: Findings) -> dict[int, Commit]:
             found.fail(f"node {node}: its commit was made by node {commit.sender}")
         commits[node] = commit
         found.centres[node] = subject.dataset.grid.to_units(subject.table(commit.centres))
-    silent = [node for node in subject.ids if node not in subject.outcome.results]
+    silent = [node for node in there if node not in subject.outcome.results]
     if silent:
         found.fail(f"no result came from {named(silent)}")
     return commits

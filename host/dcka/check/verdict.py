@@ -16,8 +16,9 @@ SHOWN = 4
 class Verdict:
     """`passed`, and why: `reasons` are sentences for people, `figures` what they rest on, fit for JSON.
 
-    `centres`: each node's final ones, (K, n), and `reference`: those of the reference (None where it came to
-    none), both in the user's units, for pictures. `ssd` and errors in `figures` are in the user's units too.
+    `partial`: all is as it has to be, but some nodes' readings were not in every step; that has not passed.
+    `centres`: each node's final ones, (K, n), and `reference`: those of the reference (None where it came to none),
+    both in the user's units, for pictures. `ssd` and errors in `figures` are in the user's units too.
     """
 
     kind: str
@@ -26,10 +27,13 @@ class Verdict:
     figures: dict[str, object]
     centres: dict[int, Centres] = field(default_factory=dict)
     reference: Centres | None = None
+    partial: bool = False
 
     @property
     def word(self) -> str:
-        """PASS or FAIL."""
+        """PASS, PARTIAL or FAIL."""
+        if self.partial:
+            return "PARTIAL"
         return "PASS" if self.passed else "FAIL"
 
 
@@ -42,6 +46,7 @@ class Findings:
         self.centres: dict[int, Centres] = {}
         self.reference: Centres | None = None
         self._held: list[str] = []
+        self._missed: list[str] = []
         self._failed: list[str] = []
 
     @property
@@ -53,6 +58,10 @@ class Findings:
         """Something is as it has to be, or is worth knowing."""
         self._held.append(reason)
 
+    def miss(self, reason: str) -> None:
+        """Somebody's readings are not in all of it."""
+        self._missed.append(reason)
+
     def fail(self, *reasons: str) -> None:
         """Failures of one kind; the first few are kept, and the number of the others."""
         self._failed.extend(reasons[:SHOWN])
@@ -60,10 +69,12 @@ class Findings:
             self._failed.append(f"and {len(reasons) - SHOWN} more of that kind")
 
     def verdict(self) -> Verdict:
-        """PASS with what holds, or FAIL with what does not."""
-        reasons = self._failed or self._held
+        """PASS with what holds, PARTIAL with who was missing too, or FAIL with what does not hold."""
+        passed = not self._failed and not self._missed
+        partial = not self._failed and not passed
+        reasons = self._failed or [*self._missed, *self._held]
         return Verdict(
-            self.kind, not self._failed, list(reasons), self.figures, dict(self.centres), self.reference
+            self.kind, passed, list(reasons), self.figures, dict(self.centres), self.reference, partial
         )
 
 

@@ -1,7 +1,7 @@
 """`dcka demo`: a network on this computer clusters a data set, and is checked."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,8 @@ from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from dcka.demo import Report
+    from dcka.demo.mishaps import Mishaps
+    from dcka.emulation.faults import Faults
 
 RUNTIMES = ("micropython", "cpython")
 SCHEDULES = ("both", "gossip", "tree")
@@ -23,6 +25,8 @@ SCHEDULES = ("both", "gossip", "tree")
         "dcka demo --data suthaharan                   readings of four real motes",
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
+        "dcka demo --loss 0.2                          every fifth message between nodes is lost",
+        "dcka demo --kill-node 3 --at-step 4 --allow-partial",
         "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
     ),
 )
@@ -50,6 +54,23 @@ SCHEDULES = ("both", "gossip", "tree")
     "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
 )
 @click.option(
+    "--loss", type=float, default=0.0, metavar="P", help="Share of the messages between nodes that is lost."
+)
+@click.option("--duplicate", type=float, default=0.0, metavar="P", help="Share that comes twice.")
+@click.option("--reorder", type=float, default=0.0, metavar="P", help="Share that the next one overtakes.")
+@click.option("--delay-ms", type=float, default=0.0, metavar="MS", help="How long each is on its way.")
+@click.option("--kill-node", metavar="ID", help="Take this node's power in mid-run; ROOT is the tree's root.")
+@click.option("--restart-broker", is_flag=True, help="Stop the broker in mid-run, and start it again.")
+@click.option(
+    "--at-step", type=int, metavar="N", help="The outer step after which that happens.  [default: 4]"
+)
+@click.option(
+    "--return-after", type=float, metavar="S", help="Give the node its power back after so many seconds."
+)
+@click.option(
+    "--allow-partial", is_flag=True, help="Exit code 0 also where nodes were missing, and all else is right."
+)
+@click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
     help="Where dcka-demo.png goes.  [default: this folder]",
 )  # fmt: skip
@@ -65,12 +86,15 @@ def command(
     seed: int | None,
     init: str | None,
     out: Path,
+    allow_partial: bool,
     output: Output,
+    **trouble: Any,
 ) -> int:
     """Show it all: broker, nodes, data, two runs from the same start, a check, a picture, a verdict.
 
     First the consensus of the paper (gossip, on a topology of which no single slot is connected), then the exact
-    one (tree). Both are compared with the reference. Exit code 0 for PASS, 1 for FAIL. Nothing is left running, and
+    one (tree). Both are compared with the reference. Exit code 0 for PASS, 1 for FAIL and for PARTIAL, where a node
+    was missing. Nothing is left running, and
     nothing is kept but the picture, dcka-demo.png.
     """
     from dcka.demo import SCENARIOS, Settings, play
@@ -80,6 +104,9 @@ def command(
         raise UsageError(
             "--broker names a broker that is there, --broker-engine one to start: give one of both"
         )
+    faults, mishaps = _trouble(**trouble)
+    if mishaps.kill_node is not None and schedule == "both":
+        schedule = "tree"
     settings = Settings(
         scenario=SCENARIOS[data],
         runtime=_runtime(runtime, output),
@@ -91,12 +118,35 @@ def command(
         seed=seed,
         init=init,
         out=out,
+        faults=faults,
+        mishaps=mishaps,
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
     with screen(output.console, settings.schedules) as view:
         report = play(settings, view)
-    return _tell(report, output)
+    code = _tell(report, output)
+    return 0 if allow_partial and report.word == "PARTIAL" else code
+
+
+def _trouble(
+    loss: float,
+    duplicate: float,
+    reorder: float,
+    delay_ms: float,
+    kill_node: str | None,
+    restart_broker: bool,
+    at_step: int | None,
+    return_after: float | None,
+) -> "tuple[Faults, Mishaps]":
+    """What is to go wrong. Raises UsageError."""
+    from dcka.demo.mishaps import Mishaps
+    from dcka.emulation.faults import Faults
+
+    if at_step is not None and kill_node is None and not restart_broker:
+        raise UsageError("--at-step is the step of a mishap: name one with --kill-node or --restart-broker")
+    mishaps = Mishaps(kill_node, 4 if at_step is None else at_step, return_after, restart_broker)
+    return Faults(loss, duplicate, reorder, delay_ms), mishaps
 
 
 def _runtime(chosen: str | None, output: Output) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from dcka.check import Verdict, check
 from dcka.config import Config
+from dcka.demo.mishaps import Course, Mishaps
 from dcka.demo.report import NAMES, Act, Report
 from dcka.demo.scenario import Settings
 from dcka.demo.stage import NodeCrashed, Stage, stage
@@ -21,6 +22,9 @@ from dcka.runs.summary import summary
 
 PICTURE = "dcka-demo.png"
 LIMIT_S = 10.0  # of a run, which takes a fraction of a second
+TROUBLED_LIMIT_S = (
+    120.0  # of one in which things go wrong on purpose: the paper's method takes 30 s at 20 % loss
+)
 ANY_SIZE = 1 << 20
 
 
@@ -59,13 +63,15 @@ def play(settings: Settings, view: View) -> Report:
     dataset = settings.scenario.data()
     config = settings.config(f"demo-{secrets.token_hex(4)}", dataset.node_ids)
     plans = _plans(settings, config, dataset)
+    for made in plans:
+        settings.mishaps.victim(made)  # refused before anything is started
     _make_folder(settings)
     report = Report(settings, len(config.ids), config.run.k, config.run.init, config.run.seed)
     view.begin(report.nodes, settings.runtime)
     largest = max(made.bound for made in plans)
     try:
         with stage(settings, config.network.name, config.ids, largest) as up, up.blaming():
-            for act in _acts(up, dataset, plans, view):
+            for act in _acts(up, settings, dataset, plans, view):
                 report.acts[act.outcome.kind] = act
     except NodeCrashed as crash:
         report = replace(report, crashed=crash.failures)
@@ -94,7 +100,7 @@ def _make_folder(settings: Settings) -> None:
         ) from error
 
 
-def _acts(up: Stage, dataset: Dataset, plans: list[RunPlan], view: View) -> Iterator[Act]:
+def _acts(up: Stage, settings: Settings, dataset: Dataset, plans: list[RunPlan], view: View) -> Iterator[Act]:
     """Wait for the nodes, give them their readings, then run and check each plan."""
     up.await_online(view.online)
     started = time.monotonic()
@@ -102,11 +108,13 @@ def _acts(up: Stage, dataset: Dataset, plans: list[RunPlan], view: View) -> Iter
     view.injected(dataset.size, time.monotonic() - started)
     for made in plans:
         view.begun(made.kind)
-        follower = _Follower(up, made, dataset, view)
-        outcome = run(up.connection, made, limit_s=LIMIT_S, on_event=follower.take)
+        follower = _Follower(up, made, dataset, view, settings.mishaps)
+        limit_s = TROUBLED_LIMIT_S if settings.troubled else LIMIT_S
+        outcome = run(up.connection, made, limit_s=limit_s, on_event=follower.take)
         if not outcome.finished:
             up.require_alive()
-        act = Act(outcome, check(outcome, dataset), summary(outcome, made.dataset))
+        counts = None if up.radio is None else replace(up.radio.counts)
+        act = Act(outcome, check(outcome, dataset), summary(outcome, made.dataset), counts)
         view.ended(made.kind, act.summary, act.verdict)
         yield act
         if not outcome.finished:
@@ -116,16 +124,18 @@ def _acts(up: Stage, dataset: Dataset, plans: list[RunPlan], view: View) -> Iter
 class _Follower:
     """Turns the events of a run into steps of the view, and looks after the nodes where the run waits."""
 
-    def __init__(self, up: Stage, made: RunPlan, dataset: Dataset, view: View) -> None:
+    def __init__(self, up: Stage, made: RunPlan, dataset: Dataset, view: View, mishaps: Mishaps) -> None:
         self._up = up
         self._kind = made.kind
         self._tellers = 1 if made.kind == "tree" else len(made.members)
         self._unit = dataset.grid.step**2
         self._view = view
         self._parts: dict[int, list[int]] = {}
+        self._course = Course(mishaps, made, up.nodes.kill, up.nodes.restart, up.broker, view.note)
 
     def take(self, event: str, data: dict[str, Any]) -> None:
         """An event of the controller."""
+        self._course.take(event, data)
         if event == "step":
             parts = self._parts.setdefault(data["step"], [])
             parts.append(data["ssd"])

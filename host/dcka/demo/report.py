@@ -1,18 +1,27 @@
 """What a demonstration came to: a record for programs, sentences for people."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dcka.check import Verdict
 from dcka.demo.scenario import Settings
+from dcka.emulation.faults import Counts
 from dcka.emulation.network import NodeFailure
 from dcka.runs.outcome import Outcome
 
 NAMES = {"gossip": "gossip (the paper's)", "tree": "tree (exact)"}
 
 _COSTS = ("broadcasts", "payload_bytes", "wall_s", "heap_bytes")
-_EXACT = ("bit_identical", "ssd", "reference_ssd", "float_ssd_rel_diff", "outer_steps")
+_EXACT = (
+    "bit_identical",
+    "missing",
+    "replay_identical",
+    "ssd",
+    "reference_ssd",
+    "float_ssd_rel_diff",
+    "outer_steps",
+)
 _GOSSIP = (
     "max_error", "tolerance", "ssd", "cka_ssd", "ssd_rel_diff", "float_ssd_rel_diff", "outer_steps", "slots",
     "matches_reference",
@@ -21,11 +30,12 @@ _GOSSIP = (
 
 @dataclass(frozen=True, eq=False)
 class Act:
-    """One run, its verdict, and its numbers (`dcka.runs.summary`)."""
+    """One run, its verdict, and its numbers (`dcka.runs.summary`); `faults`: what the radio did, where it had any."""
 
     outcome: Outcome
     verdict: Verdict
     summary: dict[str, Any]
+    faults: Counts | None = None
 
     def figures(self, names: tuple[str, ...]) -> dict[str, object]:
         """The verdict's figures of these names, None for what it has not come to, and the costs of the run."""
@@ -56,8 +66,12 @@ class Report:
 
     @property
     def word(self) -> str:
-        """PASS or FAIL."""
-        return "PASS" if self.passed else "FAIL"
+        """PASS; PARTIAL where nodes were missing and all else is as it has to be; or FAIL."""
+        if self.passed:
+            return "PASS"
+        words = {act.verdict.word for act in self.acts.values()}
+        whole = not self.crashed and all(kind in self.acts for kind in self.settings.schedules)
+        return "PARTIAL" if whole and words <= {"PASS", "PARTIAL"} else "FAIL"
 
     def record(self) -> dict[str, object]:
         """Everything as one object: the exact run's figures at the top, those of the paper's under `gossip`.
@@ -80,6 +94,7 @@ class Report:
             "centres": exact.summary["centres"] if exact else None,
             "reasons": self.reasons(),
             "gossip": {"verdict": gossip.verdict.word, **gossip.figures(_GOSSIP)} if gossip else None,
+            "faults": {kind: asdict(act.faults) for kind, act in self.acts.items() if act.faults} or None,
             "picture": self.picture,
         }
 

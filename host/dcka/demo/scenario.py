@@ -1,11 +1,14 @@
 """What can be shown: the data sets with their networks, and what a person may choose."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dcka.config import Config, from_mapping
 from dcka.datasets import gaussians, suthaharan
+from dcka.demo.mishaps import Mishaps
+from dcka.emulation.faults import Faults
+from dcka.errors import UsageError
 from dcka.inject.dataset import Dataset
 
 DATA_SEED = 1
@@ -67,11 +70,18 @@ SCENARIOS = {
 }
 
 
+# A hop of emulated nodes takes a millisecond, so that they may be told to be less patient than radios.
+HASTY_MS = 100
+# With this delay a step takes a tenth of a second, and what is to happen after a certain one does.
+SLOW_MS = 10.0
+
+
 @dataclass(frozen=True)
 class Settings:
     """`schedules`: the runs, in order. `engine`: of the broker that is started, where `url` names none.
 
-    `k`, `seed`, `init`: None for the scenario's. `out`: the folder of the picture.
+    `k`, `seed`, `init`: None for the scenario's. `out`: the folder of the picture. `faults`, `mishaps`: what goes
+    wrong on purpose. Raises UsageError for mishaps that these settings can't have.
     """
 
     scenario: Scenario
@@ -84,6 +94,25 @@ class Settings:
     seed: int | None = None
     init: str | None = None
     out: Path = Path()
+    faults: Faults = field(default_factory=Faults)
+    mishaps: Mishaps = field(default_factory=Mishaps)
+
+    def __post_init__(self) -> None:
+        if self.mishaps.kill_node is not None and self.schedules != ("tree",):
+            raise UsageError("--kill-node is for the exact consensus: add --schedule tree")
+        if self.mishaps.restart_broker and self.url is not None:
+            raise UsageError("--restart-broker is for a broker that the demo starts: leave --broker out")
+
+    @property
+    def troubled(self) -> bool:
+        """Whether anything goes wrong on purpose."""
+        return bool(self.faults) or bool(self.mishaps)
+
+    @property
+    def radio(self) -> Faults:
+        """The faults of the radio; slow enough, where something is to happen after a certain step."""
+        slow = self.mishaps and not self.faults.delay_ms
+        return replace(self.faults, delay_ms=SLOW_MS) if slow else self.faults
 
     def config(self, network: str, nodes: tuple[int, ...]) -> Config:
         """The network of this name over these nodes. Raises UsageError for a choice that cannot be."""
@@ -93,9 +122,10 @@ class Settings:
             "seed": scenario.seed if self.seed is None else self.seed,
             "init": scenario.init if self.init is None else self.init,
         }
+        patience = {"patience_ms": HASTY_MS + round(8 * self.radio.delay_ms)} if self.troubled else {}
         sections: dict[str, dict[str, object]] = {
             "network": {"name": network, "nodes": list(nodes)},
-            "run": dict(run),
+            "run": {**run, **patience},
             "topology": scenario.topology,
             "emulation": {"heap": self.heap},
         }

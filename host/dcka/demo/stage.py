@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from dcka.broker import BrokerUrl, open_broker, parse_broker_url
+from dcka.broker import Broker, BrokerUrl, open_broker, parse_broker_url
 from dcka.demo.scenario import Settings
 from dcka.emulation.cpython import CPythonNetwork
+from dcka.emulation.faults import FaultyRadio
 from dcka.emulation.micropython import MicroPythonNetwork
 from dcka.emulation.network import NodeFailure
 from dcka.errors import DckaError
@@ -33,10 +34,14 @@ class NodeCrashed(DckaError):
 
 @dataclass(frozen=True)
 class Stage:
-    """What is up: the emulated nodes and our connection to their broker."""
+    """What is up: the emulated nodes and our connection to their broker; `broker` where we started it, `radio` where it
+    has faults.
+    """
 
     nodes: Nodes
     connection: Connection
+    broker: Broker | None = None
+    radio: FaultyRadio | None = None
 
     def require_alive(self) -> None:
         """Raises NodeCrashed where a node has ended."""
@@ -82,20 +87,27 @@ def stage(settings: Settings, network: str, nodes: Collection[int], largest: int
     `largest`: bytes of the largest message. A broker that was there before keeps nothing of it.
     """
     with contextlib.ExitStack() as stack:
-        url = _broker(settings, stack)
+        broker = None if settings.url else stack.enter_context(open_broker(settings.engine))
+        url = parse_broker_url(settings.url) if settings.url else _address(broker)
         connection = Connection(url, network, role="demo")
         stack.enter_context(connection)
         if settings.url is not None:
             stack.callback(sweep, connection, set(nodes))
-        made = _nodes(settings, network, nodes, url, max(LEAST_MESSAGE, largest))
+        radio = None
+        if settings.radio:
+            radio = stack.enter_context(
+                FaultyRadio(lambda: _address(broker) if broker else url, settings.radio)
+            )
+        heard = radio.address if radio else url
+        made = _nodes(settings, network, nodes, heard, max(LEAST_MESSAGE, largest))
         stack.enter_context(made)
-        yield Stage(made, connection)
+        yield Stage(made, connection, broker, radio)
 
 
-def _broker(settings: Settings, stack: contextlib.ExitStack) -> BrokerUrl:
-    if settings.url is not None:
-        return parse_broker_url(settings.url)
-    return stack.enter_context(open_broker(settings.engine)).address
+def _address(broker: Broker | None) -> BrokerUrl:
+    if broker is None:
+        raise RuntimeError("there is no broker of ours")
+    return broker.address
 
 
 def _nodes(

@@ -12,13 +12,12 @@ def missed(
     statuses: Statuses,
     have_result: Mapping[int, object],
     steps: Mapping[int, int],
-    boots: Mapping[int, int],
 ) -> tuple[list[int], str]:
     """(ids that are missed, the sentence); ([], "") where every member has given its result.
 
-    `steps`: the step that each node is in, as far as its commits say. `boots`: each node's boot count when the
-    run began. The nearest cause comes first: two with one id, a root that restarted, who is gone, who will not
-    take part, who has not begun, whom the others wait for.
+    `steps`: the step that each node is in, as far as its commits say. The nearest cause comes first: two with one
+    id, a root without most of the others, who is gone, who will not take part, who has not begun, whom the others
+    wait for.
     """
     without = [node for node in plan.members if node not in have_result]
     if not without:
@@ -27,7 +26,7 @@ def missed(
     if twins:
         return twins, f"{named(twins)}: {TWINS}"
     causes = (
-        _restarted_root(plan, statuses, boots) or _gone(plan, without, statuses, steps),
+        _stalled(plan, statuses) or _gone(plan, without, statuses, steps),
         _unwilling(plan, without, statuses),
         _not_begun(plan, without, statuses),
         _waited_for(plan, without, statuses, steps),
@@ -47,13 +46,21 @@ def stubborn(plan: RunPlan, statuses: Statuses) -> bool:
 _Cause = tuple[list[int], str] | None
 
 
-def _restarted_root(plan: RunPlan, statuses: Statuses, boots: Mapping[int, int]) -> _Cause:
-    root = statuses.get(plan.root)
-    if root is None or not root.online or root.boot == boots.get(plan.root, root.boot):
-        return None
-    return [plan.root], (
-        f"node {plan.root}, the root, has restarted in mid-run, and a tree run cannot end without it: run again"
-    )
+def _stalled(plan: RunPlan, statuses: Statuses) -> _Cause:
+    """A root that has too few of the members says whom it misses."""
+    for node in plan.members:
+        status = statuses.get(node)
+        if (
+            status is not None
+            and status.online
+            and status.run == plan.number
+            and status.record.get("stalled")
+        ):
+            return sorted(status.waiting), (
+                f"stalled: more than half of the {len(plan.members)} nodes must be there, and node {node}, the root,"
+                f" misses {named(status.waiting)}"
+            )
+    return None
 
 
 def _gone(plan: RunPlan, without: list[int], statuses: Statuses, steps: Mapping[int, int]) -> _Cause:

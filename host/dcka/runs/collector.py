@@ -4,7 +4,7 @@ from dcka.mqtt.connection import Message
 from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
 from dcka.runs.plan import Json, RunPlan
 from dcka_core.errors import MessageError
-from dcka_core.messages import CONVERGED, FINAL, Commit, peek_run, read_commit
+from dcka_core.messages import CONVERGED, FINAL, Commit, is_change, peek_run, read_commit
 from dcka_core.record import read_run
 
 _RESULT_NUMBERS = ("steps", "ssd", "sent", "bytes", "heard", "slots", "heap", "ms", "flags")
@@ -77,7 +77,8 @@ class Collector:
 
         Raises PayloadError.
         """
-        if not message.payload:
+        # What has changed is for the neighbours; the last commit of all comes in full.
+        if not message.payload or is_change(message.payload):
             return None
         try:
             if message.retained and peek_run(message.payload) != self._number:

@@ -29,6 +29,8 @@ RESULT_S = 1.0
 STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way to taking part
 SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
 FAREWELL_S = 2.0
+# A node that has gone while all the others have ended: so long it may come back and end too.
+GONE_S = 2.0
 
 OnEvent = Callable[[str, dict[str, Any]], None]
 
@@ -45,9 +47,9 @@ def run(
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
     "step", "result" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
-    "rejected" (`topic`, `reason`). Raises NotReady, before anything is published, where members are absent
-    within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C included,
-    the nodes are told that it is over.
+    "rejected" (`topic`, `reason`), and twice a second "turn". Raises NotReady, before anything is published, where
+    members are absent within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C
+    included, the nodes are told that it is over.
     """
     course = _Course(connection, plan, on_event or (lambda kind, data: None))
     course.await_members(ready_s)
@@ -86,7 +88,6 @@ class _Course:
         self._rejected_before = connection.rejected.total()
         self._seen_online: set[int] = set()
         self._prepared: set[int] = set()
-        self._boots: dict[int, int] = {}
         self._started = datetime.now(UTC)
         self._begun_at: float | None = None
         self._superseded = False
@@ -95,6 +96,8 @@ class _Course:
         self._missed_before: list[int] = []
         self._told: list[int] = []
         self._stubborn_since: float | None = None
+        self._gone_since: float | None = None
+        self._absent: frozenset[int] = frozenset()
 
     # ---- the sequence ----
 
@@ -127,7 +130,6 @@ class _Course:
         """Begin, and take in what comes, until all results are there or it makes no sense to wait on."""
         if self._reason:
             return
-        self._boots = {node: self.inbox.statuses.by_node[node].boot for node in self._members}
         self._started = datetime.now(UTC)
         self._begun_at = time.monotonic()
         self._connection.publish("run", self._plan.record, retain=True)
@@ -138,7 +140,7 @@ class _Course:
     def conclude(self) -> Outcome:
         """The outcome. What is still on its way is waited for, but the clock of the run has stopped."""
         if not self._reason and not self.inbox.until(self._has_settled, SETTLE_S, "commit/+", "status/+"):
-            lacking = [node for node in self._members if not self._collector.final(node)]
+            lacking = [node for node in self._members - self._absent if not self._collector.final(node)]
             if lacking:
                 self._give_up(lacking, f"the final commit of {named(lacking)} was not seen; run again")
         if self._reason:
@@ -184,12 +186,25 @@ class _Course:
             ):
                 self._tell("result", self._collector.rebuild_result(node))
         self._tell_waiting()
+        self._look_for_gone(now)
+        self._tell("turn", {})
         if not stubborn(self._plan, self.inbox.statuses):
             self._stubborn_since = None
         elif self._stubborn_since is None:
             self._stubborn_since = now
         elif now - self._stubborn_since > STUBBORN_S:
             self._give_up(*self._missed())
+
+    def _look_for_gone(self, now: float) -> None:
+        """In `tree` the others end without those who are gone; a little later the host does."""
+        without = self._members - self._collector.results.keys()
+        over = self._plan.root and self._collector.results and without
+        if not over or any(self.inbox.statuses.online(node) for node in without):
+            self._gone_since = None
+        elif self._gone_since is None:
+            self._gone_since = now
+        elif now - self._gone_since > GONE_S:
+            self._absent = frozenset(without)
 
     def _lacks_run(self, node: int) -> bool:
         status = self.inbox.statuses.get(node)
@@ -255,19 +270,19 @@ class _Course:
     # ---- how it stands ----
 
     def _is_over(self) -> bool:
-        return bool(self._reason) or self._members <= self._collector.results.keys()
+        return bool(self._reason) or self._members - self._absent <= self._collector.results.keys()
 
     def _has_settled(self) -> bool:
         statuses = self.inbox.statuses.by_node
         return all(
             self._collector.final(node)
             and (statuses[node].run, statuses[node].state) == (self._plan.number, "done")
-            for node in self._members
+            for node in self._members - self._absent
         )
 
     def _missed(self) -> tuple[list[int], str]:
         steps = {node: commit.step for node, commit in self._collector.commits.items()}
-        return missed(self._plan, self.inbox.statuses, self._collector.results, steps, self._boots)
+        return missed(self._plan, self.inbox.statuses, self._collector.results, steps)
 
     def _tell_waiting(self) -> None:
         """Say whom the run waits for: who was missed half a second ago too, and once each time."""
@@ -309,5 +324,6 @@ class _Course:
             statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
             waiting=self._waiting,
             reason=self._reason,
+            absent=sorted(self._absent),
             rejected=self._connection.rejected.total() - self._rejected_before,
         )

@@ -28,9 +28,10 @@ class Outcome:
     `result/<i>`; one whose message was lost is rebuilt from the node's final commit, has `"rebuilt": true`, and
     lacks what a commit does not tell (`sent`, `bytes`, `heard`, `slots`, `heap`, `ms`). `commits`: the last
     `commit/<i>` of this run, in hex. `steps`: the JSON of `step/<i>` in order of `step`, each step once.
-    `statuses`: the last `status/<i>`. `finished`: every member has given its result and holds a final commit.
-    `waiting`: who is missed where it is not, and `reason`, a sentence that says so; [] and "" otherwise.
-    `rejected`: messages that were dropped as malformed or of no meaning in this run.
+    `statuses`: the last `status/<i>`. `finished`: every member but the absent has given its result and holds a
+    final commit. `waiting`: who is missed where it is not, and `reason`, a sentence that says so; [] and "" otherwise.
+    `absent`: members of a finished run of `tree` that had gone, and gave no result. `rejected`: messages that were
+    dropped as malformed or of no meaning in this run.
     """
 
     run: int
@@ -50,6 +51,7 @@ class Outcome:
     waiting: list[int] = field(default_factory=list)
     reason: str = ""
     rejected: int = 0
+    absent: list[int] = field(default_factory=list)
 
     def to_json(self) -> Json:
         """A dict that JSON can hold; `from_json` is its inverse."""
@@ -64,7 +66,8 @@ class Outcome:
         try:
             if record["v"] != 1:
                 raise OutcomeError(f"an outcome of version {record['v']}, and this program reads version 1")
-            values = {entry.name: record[entry.name] for entry in fields(cls)}
+            values = {entry.name: record[entry.name] for entry in fields(cls) if entry.name != "absent"}
+            values["absent"] = record.get("absent", [])  # outcomes of older versions have none
             for name in _BY_NODE:
                 values[name] = {int(node): value for node, value in values[name].items()}
             return cls(**values)
@@ -90,8 +93,17 @@ class Outcome:
 
     @property
     def settled(self) -> bool:
-        """Whether every member's last commit is a final one."""
-        return all(node in self.commits and decode_commit(self, node).flags & FINAL for node in self.members)
+        """Whether the last commit of every member that is not absent is a final one."""
+        there = [node for node in self.members if node not in self.absent]
+        return all(node in self.commits and decode_commit(self, node).flags & FINAL for node in there)
+
+    @property
+    def missing(self) -> list[int]:
+        """Who was missing in a step of `tree`, as the final commits say, or was absent in the end."""
+        found = set(self.absent)
+        for result in self.results.values():
+            found.update(result.get("missing", ()))
+        return sorted(found)
 
 
 def decode_commit(outcome: Outcome, node: int) -> Commit:
