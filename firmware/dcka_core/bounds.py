@@ -22,10 +22,10 @@ def message_bound(run: "Run", groups: int = 1) -> int:
     # A set's worst case: every other node, a range each of two varints.
     index = varint_bytes(size)
     members = index + 2 * index * ((size + 1) // 2)
-    # Byte, run, sender, boot, step, epoch: numbers that grow slowly are allowed five bytes.
-    head = 1 + 5 + 3 + 5 + 5 + 13
+    # Byte, run, sender, boot, step, form or flags, epoch: numbers that grow slowly are allowed five bytes.
+    head = 1 + 5 + 3 + 5 + 5 + 1 + 13
     counted = run.points * (size if run.kind == "gossip" else 1)
-    commit = head + 1 + 2 * members + 2 * run.k * run.n + varint_bytes(counted) * run.k + 10
+    commit = head + 2 * members + 2 * run.k * run.n + varint_bytes(counted) * run.k + 10
     if run.kind == "gossip":
         width = (run.modulus_bits + 7) // 8
         clusters = varint_bytes(run.k) * (run.k + 2)

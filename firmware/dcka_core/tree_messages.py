@@ -85,7 +85,11 @@ def _read_form(reader: Reader, run: "Run") -> "tuple[int, tuple[int, int, int]]"
     form = reader.byte()
     if form > _DELTA | _FIRST:
         raise MessageError("value")
-    epoch = (0, run.root, 0) if form & _FIRST else read_epoch(reader)
+    first = (0, run.root, 0)
+    epoch = first if form & _FIRST else read_epoch(reader)
+    if epoch == first and not form & _FIRST:
+        # There is one form only.
+        raise MessageError("value")
     return form & _DELTA, epoch
 
 
@@ -166,7 +170,7 @@ def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None") -> N
 def encode_change(commit: Commit, base: Commit, run: "Run") -> "bytearray | None":
     """Type 6: a commit as the differences to the one of the step before; None where it has to be said in full.
 
-    That is so where the epoch or the set of the missing is another one.
+    That is so where the epoch or the set of the missing is another one, or so much has changed that it is shorter.
     """
     known = (base.step + 1, base.epoch, base.contributors, base.missing)
     if known != (commit.step, commit.epoch, commit.contributors, commit.missing):
@@ -177,7 +181,7 @@ def encode_change(commit: Commit, base: Commit, run: "Run") -> "bytearray | None
     put_rows(out, _rows(commit, run), _rows(base, run), run.n + 1)
     put_signed(out, commit.ssd - base.ssd)
     out.extend(centres_hash(commit.centres)[:_CHECK_BYTES])
-    return out
+    return out if len(out) < len(commit.encode(run)) else None
 
 
 def read_change(payload: "bytes | memoryview", run: "Run", held: "Commit | None") -> Commit:

@@ -1,7 +1,7 @@
 """A network of nodes in one process: a broker that delivers what it is told, a clock that is told to go on.
 
-Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x topics (and `commit`, where
-`everything` is set) are lost, doubled or delayed past others. The clock wraps as a board's does.
+Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x and epoch topics (and `commit`,
+where `everything` is set, retained ones too) are lost, doubled or delayed past others. The clock wraps as a board's does.
 """
 
 from array import array
@@ -138,7 +138,8 @@ class Bus:
             return
         for known in self.retained:
             if _matches(topic, known) and self.retained[known]:
-                self.queue.append((known, node, self.retained[known]))
+                for _ in range(self.copies(known)):
+                    self.queue.append((known, node, self.retained[known]))
 
     def publish(self, topic, payload, retain=False):
         if isinstance(payload, str):
@@ -177,7 +178,9 @@ class Bus:
         return size
 
     def faulty(self, topic):
-        return self.stream is not None and ("/x/" in topic or (self.everything and "/commit/" in topic))
+        if self.stream is None:
+            return False
+        return "/x/" in topic or "/epoch/" in topic or (self.everything and "/commit/" in topic)
 
     def faults(self, seed, loss=0, double=0, delay=0, everything=False):
         """From now on, in percent of the deliveries: lost, doubled, put anywhere in the queue."""

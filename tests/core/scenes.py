@@ -53,15 +53,37 @@ def depth(parents):
     return max([hops(node) for node in parents], default=0)
 
 
-def tree_rows(number, parents):
-    """The rows of a tree, by id."""
+def radio(links):
+    """Who is within reach of whom, by id, from pairs of ids."""
+    near = {}
+    for a, b in links:
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    return near
+
+
+def shortest_tree(near, root):
+    """Child to parent, each node as few hops from the root as it can be."""
+    parents = {root: 0}
+    ahead = [root]
+    while ahead:
+        node = ahead.pop(0)
+        for other in sorted(near.get(node, ())):
+            if other not in parents:
+                parents[other] = node
+                ahead.append(other)
+    return parents
+
+
+def tree_rows(number, parents, near=None):
+    """The rows of a tree, by id. near: who is within reach of whom; everybody where nothing is said."""
     return {
         node: {
             "v": 1,
             "run": number,
             "parent": parents[node],
             "children": sorted([child for child in parents if parents[child] == node]),
-            "near": sorted([other for other in parents if other != node]),
+            "near": sorted([other for other in (near[node] if near else parents) if other != node]),
         }
         for node in parents
     }
@@ -101,12 +123,14 @@ def gossip_rows(number, ids, phases):
 class Scene:
     """Nodes with data on a bus. data: flat readings by id. links: parents for `tree`, phases for `gossip`.
 
-    settings: keys of the run record that differ from the plain ones.
+    near: who is within reach of whom, by id; everybody where nothing is said. settings: keys of the run record that
+    differ from the plain ones.
     """
 
-    def __init__(self, data, links, bus=None, n=2, bits=15, extents=None, **settings):
+    def __init__(self, data, links, bus=None, n=2, bits=15, extents=None, near=None, **settings):
         self.data = data
         self.links = links
+        self.near = near
         self.kind = "tree" if isinstance(links, dict) else "gossip"
         self.n = n
         self.bits = bits
@@ -150,7 +174,7 @@ class Scene:
 
     def rows(self, number=1):
         if self.kind == "tree":
-            return tree_rows(number, self.links)
+            return tree_rows(number, self.links, self.near)
         return gossip_rows(number, sorted(self.data), self.links)
 
     def prepare(self, number=1):
@@ -174,21 +198,23 @@ class Scene:
 
     # ---- what is to be seen ----
 
-    def by_hand(self):
-        """Every step of a run of `tree`, as (centres, counts, ssd), from the points alone."""
+    def starts(self):
+        """([the centres of step 0, by member], what a cluster takes that is empty everywhere there), from the points."""
         record = self.record()
         k, seed, members = record["k"], record["seed"], record["members"]
         shared = tuples(draw_shared(self.extents, k, seed), self.n)
-        fallback = None
         if record["init"] == "local":
             draws = [draw_local(self.points(node), k, seed, node) for node in members]
-            starts = [draw and tuples(draw, self.n) for draw in draws]
-            fallback = shared
-        elif record["init"] == "given":
-            starts = [tuples(record["centres"], self.n)] * len(members)
-        else:
-            starts = [shared] * len(members)
-        points = [tuples(self.data[node], self.n) for node in members]
+            return [draw and tuples(draw, self.n) for draw in draws], shared
+        if record["init"] == "given":
+            shared = tuples(record["centres"], self.n)
+        return [shared] * len(members), None
+
+    def by_hand(self):
+        """Every step of a run of `tree`, as (centres, counts, ssd), from the points alone."""
+        record = self.record()
+        starts, fallback = self.starts()
+        points = [tuples(self.data[node], self.n) for node in record["members"]]
         return kmeans(points, starts, fallback, record["max_steps"])
 
     def session(self, node):

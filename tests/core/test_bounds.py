@@ -5,9 +5,10 @@ from scenes import FORK, SWITCHED, Scene, cloud, gossip_rows
 from dcka_core.bounds import message_bound, varint_bytes
 from dcka_core.codec import put_varint
 from dcka_core.gossip import Gossip
-from dcka_core.messages import Commit, Up
+from dcka_core.messages import Commit
 from dcka_core.record import read_rows, read_run
 from dcka_core.spread import Spread
+from dcka_core.tree_messages import Up
 
 # What the bound allows numbers that grow slowly: five bytes.
 LARGE = (1 << 35) - 1
@@ -65,7 +66,7 @@ def test_the_largest_messages_of_a_tree():
         up.sender = up.parent = 65535
         up.boot = up.step = LARGE
         up.epoch = (LARGE, 65535, LARGE)
-        up.start = bytes(8)
+        up.start = bytes(4)
         up.contributors = alternating(size)
         up.sums = ([points] + [points << bits] * n) * k
         up.ssd = (1 << 64) - 1

@@ -11,6 +11,7 @@ RUN = {
     "kind": "tree",
     "members": [1, 2],
     "root": 1,
+    "depth": 1,
     "dataset": "0011223344556677",
     "points": 1 << 36,
     "n": 2,

@@ -10,16 +10,15 @@ from dcka_core.messages import (
     GOSSIP,
     KEPT,
     Commit,
-    Up,
     peek_commit,
     peek_run,
     read_commit,
-    read_up,
 )
 from dcka_core.record import read_run
 from dcka_core.starts import Stream
+from dcka_core.tree_messages import Up, read_up
 
-REASONS = ("run", "stale", "version", "length", "sender", "value")
+REASONS = ("run", "stale", "version", "length", "sender", "value", "base")
 MEMBERS = [9, 4, 70, 65535, 1]
 
 
@@ -55,7 +54,7 @@ def drawn_up(stream, run):
     up.boot = stream.below(1 << 20)
     up.step = stream.below(300)
     up.epoch = (stream.below(3), MEMBERS[0], stream.below(200))
-    up.start = bytes([stream.below(256) for _ in range(8)])
+    up.start = bytes([stream.below(256) for _ in range(4)])
     up.parent = MEMBERS[stream.below(5)]
     up.contributors = stream.below(32)
     up.sums = []

@@ -101,15 +101,17 @@ def test_a_run_subscribes_to_what_its_rows_name():
     scene.bus.trace = []
     scene.prepare(1)
     asked = [action[1] for node, action in scene.bus.trace if node == 1 and action[0] == SUBSCRIBE]
-    expected = ["dcka/t/%s" % name for name in ("x/0/2", "x/0/3", "commit/2", "commit/3")]
+    expected = ["dcka/t/%s" % name for name in ("x/0/2", "x/0/3", "epoch/2", "epoch/3")]
     assert sorted(asked) == sorted(expected)
+    asked = [action[1] for node, action in scene.bus.trace if node == 2 and action[0] == SUBSCRIBE]
+    assert sorted(asked) == ["dcka/t/commit/1", "dcka/t/epoch/1", "dcka/t/epoch/3"]
     assert scene.status(1)["prepared"] == 1
     scene.kind, scene.links = "gossip", [[(1, 2)], [(2, 3)]]
     scene.bus.trace = []
     scene.prepare(2)
     own = [action[:2] for node, action in scene.bus.trace if node == 1 and action[0] != PUBLISH]
     gone = [topic for what, topic in own if what == UNSUBSCRIBE]
-    assert sorted(gone) == ["dcka/t/commit/2", "dcka/t/commit/3", "dcka/t/x/0/3"]
+    assert sorted(gone) == ["dcka/t/epoch/2", "dcka/t/epoch/3", "dcka/t/x/0/3"]
     assert [topic for what, topic in own if what == SUBSCRIBE] == []
     assert scene.status(1)["prepared"] == 2
 

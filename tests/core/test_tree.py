@@ -6,9 +6,10 @@ from json import dumps
 from bus import Bus
 from plain_kmeans import flat, tuples
 from scenes import FORK, LINE, STAR, Scene, cloud, preorder
+from tree_laws import check_laws, content, kept, said
 
 from dcka_core.actions import PUBLISH, SAVE
-from dcka_core.messages import CONVERGED, FINAL, KEPT, read_commit
+from dcka_core.messages import CONVERGED, FINAL, KEPT, is_change
 from dcka_core.record import read_run
 from dcka_core.starts import Stream, draw_shared
 from dcka_core.tree_messages import read_up
@@ -23,13 +24,11 @@ def data_for(parents, count=10, n=2):
 def check(scene):
     """Run it: every node's commits are the steps by hand, and all end on the last one."""
     steps = scene.by_hand()
-    scene.bus.log = []
+    scene.bus.trace = []
     scene.finish()
-    run = read_run(scene.record())
-    everyone = (1 << len(run.members)) - 1
+    everyone = (1 << len(scene.data)) - 1
     for node in scene.data:
-        topic = "dcka/t/commit/%d" % node
-        commits = [read_commit(payload, run) for said, payload in scene.bus.log if said == topic]
+        commits = [commit for who, commit in kept(scene) if who == node]
         assert [commit.step for commit in commits] == list(range(1, len(steps) + 1)), node
         for commit in commits:
             centres, counts, ssd = steps[commit.step - 1]
@@ -40,7 +39,15 @@ def check(scene):
             assert (commit.contributors, commit.missing) == (everyone, 0), where
         assert scene.status(node)["state"] == "done"
         assert scene.dropped(node) == {}, (node, scene.dropped(node))
+        # Who has children says every commit, a leaf the last.
+        words = [(commit.step, change) for who, commit, change in said(scene) if who == node]
+        everything = list(range(1, len(steps) + 1))
+        inner = node in scene.links.values()
+        assert [step for step, _ in words] == (everything if inner else everything[-1:]), (node, words)
+        changes = [step for step, change in words if change]
+        assert [step for step in changes if step in (1, len(steps)) or step % 16 == 0] == [], (node, words)
     scene.final()
+    assert check_laws(scene) == len(steps)
     return steps
 
 
@@ -158,18 +165,24 @@ def test_points_may_be_at_any_node():
 
 
 def test_a_commit_is_on_flash_before_it_is_published():
+    """Whole or as what it changes: the words that follow a SAVE say what was saved."""
     scene = Scene(data_for(FORK), FORK)
     scene.bus.trace = []
     scene.finish()
-    saved, published = {}, 0
+    on_flash = kept(scene)
+    words = said(scene)
+    published = changes = 0
+    last = {}
     for node, action in scene.bus.trace:
         if action[0] == SAVE and action[1] == "commit.bin":
-            saved[node] = bytes(action[2])
+            last[node] = on_flash.pop(0)
         elif action[0] == PUBLISH and "/commit/" in action[1]:
-            assert action[1] == "dcka/t/commit/%d" % node and action[3]
-            assert bytes(action[2]) == saved.get(node), node
+            who, commit, change = words.pop(0)
+            assert who == node and content(commit) == content(last[node][1]), node
+            assert change == is_change(action[2]) != action[3]
             published += 1
-    assert published > len(FORK)
+            changes += change
+    assert published > changes > len(FORK)
 
 
 def test_the_run_is_on_flash_before_anything_of_it_is_sent():
@@ -190,24 +203,31 @@ def test_sums_name_the_start_they_were_made_with():
         scene.finish()
         run = read_run(scene.record())
         steps = scene.by_hand()
-        ups = [read_up(payload, run) for topic, payload in scene.bus.log if "/x/0/" in topic]
+        ups = []
+        last = {}
+        for topic, payload in scene.bus.log:
+            if "/x/0/" in topic:
+                up = read_up(payload, run, last)
+                last[up.sender] = up
+                ups.append(up)
         assert len(ups) == 3 * len(steps)
         for up in ups:
             start = flat(steps[up.step - 1][0]) if up.step else draw_shared(scene.extents, 3, 5)
             text = b"".join([value.to_bytes(2, "little") for value in start])
             if up.step == 0 and init == "local":
                 text = b"local" + (5).to_bytes(8, "little")
-            assert up.start == sha256(text).digest()[:8], (init, up.sender, up.step)
+            assert up.start == sha256(text).digest()[:4], (init, up.sender, up.step)
             assert (up.epoch, up.parent) == ((0, 1, 0), up.sender - 1)
 
 
-def test_one_broadcast_a_node_and_step_without_loss():
+def test_the_broadcasts_of_a_step_without_loss():
+    """Sums from all but the root, and each commit from whoever has children; the last one from everybody."""
     scene = Scene(data_for(FORK), FORK).finish()
     steps = scene.held(4).step
     for node in FORK:
-        result = scene.session(node).result()
-        # Sums for each step, the root's none; and each commit.
-        assert result["sent"] == steps * (1 if node == 4 else 2), (node, result)
+        commits = steps if node in FORK.values() else 1
+        sums = 0 if node == 4 else steps
+        assert scene.session(node).result()["sent"] == sums + commits, node
     assert preorder(FORK) == [4, 7, 5, 2, 9, 1]
 
 

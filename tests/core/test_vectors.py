@@ -3,13 +3,22 @@
 from hashlib import sha256
 from json import load
 
-from support import vector_path
+from support import raises, vector_path
 
 from dcka_core.codec import Reader
+from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
-from dcka_core.messages import Commit, Up, peek_commit, peek_run, read_commit, read_up
+from dcka_core.messages import Commit, is_change, peek_commit, peek_run, read_commit
 from dcka_core.record import read_rows, read_run
 from dcka_core.spread import Spread
+from dcka_core.tree_messages import (
+    Up,
+    encode_change,
+    read_change,
+    read_place,
+    read_up,
+    write_place,
+)
 
 
 def vectors(kind):
@@ -26,29 +35,35 @@ def mask(indices):
 
 
 def test_up():
+    """In full, and as differences to the vector that comes before it."""
     kind = vectors("tree")
     run = read_run(kind["run"])
-    assert len(kind["ups"]) == 2
+    assert len(kind["ups"]) == 5
+    read = []
     for vector in kind["ups"]:
         payload = payload_of(vector)
-        up = read_up(payload, run)
+        base = read[vector["after"]] if "after" in vector else None
+        up = read_up(payload, run, {vector["sender"]: base} if base else None)
+        read.append(up)
         for key in ("sender", "boot", "step", "parent", "sums", "ssd"):
             assert getattr(up, key) == vector[key], (vector["name"], key, getattr(up, key))
         assert list(up.epoch) == vector["epoch"], vector["name"]
         assert up.start.hex() == vector["start"], vector["name"]
         assert up.contributors == mask(vector["contributors"]), vector["name"]
         assert peek_run(payload) == 300
-        assert written_up(vector, run) == payload, vector["name"]
+        assert written_up(vector, run, base) == payload, vector["name"]
+        if base:
+            assert raises(MessageError, read_up, payload, run).reason == "base", vector["name"]
 
 
-def written_up(vector, run):
+def written_up(vector, run, base):
     up = Up()
     for key in ("sender", "boot", "step", "parent", "sums", "ssd"):
         setattr(up, key, vector[key])
     up.epoch = tuple(vector["epoch"])
     up.start = bytes.fromhex(vector["start"])
     up.contributors = mask(vector["contributors"])
-    return bytes(up.encode(run))
+    return bytes(up.encode(run, base))
 
 
 def test_the_hash_of_the_start():
@@ -57,7 +72,7 @@ def test_the_hash_of_the_start():
             text = b"local" + vector["seed"].to_bytes(8, "little")
         else:
             text = b"".join([value.to_bytes(2, "little") for value in vector["centres"]])
-        assert sha256(text).digest()[:8].hex() == vector["start"], vector["name"]
+        assert sha256(text).digest()[:4].hex() == vector["start"], vector["name"]
 
 
 def test_commit():
@@ -73,19 +88,53 @@ def test_commit():
             assert commit.contributors == mask(vector["contributors"]), vector["name"]
             assert commit.missing == mask(vector["missing"]), vector["name"]
             assert peek_commit(payload) == (300, vector["sender"], vector["step"])
-            assert written_commit(vector, run) == payload, vector["name"]
+            assert bytes(commit_of(vector).encode(run)) == payload, vector["name"]
             seen += 1
     assert seen == 3
 
 
-def written_commit(vector, run):
+def test_epoch():
+    kind = vectors("tree")
+    run = read_run(kind["run"])
+    for vector in kind["epochs"]:
+        payload = payload_of(vector)
+        epoch = tuple(vector["epoch"])
+        said = (vector["sender"], vector["step"], epoch, vector["parent"])
+        assert read_place(payload, run) == said, vector["name"]
+        written = write_place(run, vector["sender"], vector["boot"], vector["step"], epoch, vector["parent"])
+        assert bytes(written) == payload, vector["name"]
+        assert peek_run(payload) == 300
+
+
+def test_change():
+    """What makes one commit out of another."""
+    kind = vectors("tree")
+    run = read_run(kind["run"])
+    for vector in kind["changes"]:
+        payload = payload_of(vector)
+        base = read_commit(payload_of(kind["commits"][vector["after"]]), run)
+        assert is_change(payload) and not is_change(base.encode(run))
+        made = read_change(payload, run, base)
+        wanted = commit_of(vector)
+        for key in COMMIT_KEYS:
+            assert getattr(made, key) == getattr(wanted, key), (vector["name"], key, getattr(made, key))
+        assert peek_commit(payload) == (300, vector["sender"], vector["step"])
+        assert bytes(encode_change(wanted, base, run)) == payload, vector["name"]
+        assert raises(MessageError, read_change, payload, run, None).reason == "base", vector["name"]
+        assert raises(MessageError, read_change, payload, run, made).reason == "stale", vector["name"]
+
+
+COMMIT_KEYS = "sender boot step flags epoch contributors missing centres counts ssd".split()
+
+
+def commit_of(vector):
     commit = Commit()
     for key in ("sender", "boot", "step", "flags", "centres", "counts", "ssd"):
         setattr(commit, key, vector[key])
     commit.epoch = tuple(vector["epoch"])
     commit.contributors = mask(vector["contributors"])
     commit.missing = mask(vector["missing"])
-    return bytes(commit.encode(run))
+    return commit
 
 
 def at_the_first_slot(kind, node, vector, put):

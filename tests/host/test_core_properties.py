@@ -15,9 +15,10 @@ from dcka_core.errors import CoreError, MessageError
 from dcka_core.grid import bits_for
 from dcka_core.intake import Intake
 from dcka_core.lloyd import assign, update_centres
-from dcka_core.messages import read_commit, read_up
+from dcka_core.messages import read_commit
 from dcka_core.points import load
 from dcka_core.record import Run, read_rows, read_run
+from dcka_core.tree_messages import read_up
 
 laws = settings(derandomize=True, deadline=None, max_examples=200)
 ANY = 2**64 - 1
