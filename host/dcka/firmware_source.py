@@ -2,15 +2,15 @@
 
 Lines stay where they are: a node's traceback still tells file and line. MicroPython keeps every distinct name
 once, for about 12 bytes and its letters: on a node, a quarter of the code's heap. A private name (one leading
-underscore) is its file's own business, so each file's private names become `_0`, `_1`, …, and all files share
-those few.
+underscore) is the business of its file, and of files with relatives of its classes, so their private names become
+`_0`, `_1`, …, and all files share those few.
 """
 
 import ast
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 _PRIVATE = re.compile(r"_[A-Za-z][A-Za-z0-9_]*")
@@ -61,26 +61,28 @@ def private_words(text: str) -> set[str]:
 def short_names(sources: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, dict[str, str]]:
     """For each path its private names that can be shortened, with the short name: path → {name: short}.
 
-    sources: path (as a board has it, with `/`) → text. A name stays as it is where more than one file uses it,
-    where it stands in a string or an import, and where the file uses it without having made it (somebody else's
-    attribute, `sys.implementation._mpy` say), and where it is in `keep`. Files whose classes inherit from each
-    other get different names.
+    sources: path (as a board has it, with `/`) → text. Files whose classes inherit from each other are a family: it
+    has one short name for one name. A name stays as it is where it stands in a string or an import, where nobody in
+    the family has made it (somebody else's attribute, `sys.implementation._mpy` say), where two families use it and
+    one asks another object than `self` for it, or a function for its parameter, and where it is in `keep`.
     """
     trees = {path: ast.parse(text) for path, text in sources.items()}
     used = {path: set(_names_in(tree)) for path, tree in trees.items()}
     private = {path: {name for name in names if _PRIVATE.fullmatch(name)} for path, names in used.items()}
     taken = {name for names in used.values() for name in names if _SHORT.fullmatch(name)}
     free = [short for short in (f"_{number}" for number in range(1 << 12)) if short not in taken]
-    shared = _in_more_than_one(private)
-    fixed = {
+    families = _families(trees)
+    shared = _in_more_than_one([set().union(*(private[path] for path in family)) for family in families])
+    fixed = {name for tree in trees.values() for name in _asked_of_others(tree)} & shared
+    fixed |= {
         name for tree in trees.values() for name in (*_quoted_names(tree), *_imported_names(tree), *keep)
     }
     names: dict[str, dict[str, str]] = {path: {} for path in sources}
-    for family in _families(trees):
-        short = iter(free)
+    for family in families:
+        own = {name for path in family for name in private[path] & _own_names(trees[path])} - fixed
+        chosen = dict(zip(sorted(own), free, strict=False))
         for path in family:
-            own = private[path] & _own_names(trees[path]) - shared - fixed
-            names[path] = {name: next(short) for name in sorted(own)}
+            names[path] = {name: short for name, short in chosen.items() if name in private[path]}
     return names
 
 
@@ -104,13 +106,21 @@ def _names_in(tree: ast.Module) -> Iterator[str]:
                     yield from word.split(".")
 
 
-def _in_more_than_one(names: Mapping[str, set[str]]) -> set[str]:
+def _in_more_than_one(groups: Sequence[set[str]]) -> set[str]:
     seen: set[str] = set()
     again: set[str] = set()
-    for found in names.values():
+    for found in groups:
         again |= seen & found
         seen |= found
     return again
+
+
+def _asked_of_others(tree: ast.Module) -> Iterator[str]:
+    """Attributes of anything but `self`, and parameters by name: another file may have made object or function."""
+    for node in _walk(tree, ast.Attribute):
+        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            yield node.attr
+    yield from (node.arg for node in _walk(tree, ast.keyword) if node.arg)
 
 
 def _walk(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:

@@ -123,13 +123,22 @@ def test_files_without_a_common_class_share_their_short_names() -> None:
     assert names == {"a.py": {"_one": "_0", "_two": "_1"}, "b.py": {"_three": "_0"}}
 
 
+def test_what_files_have_for_themselves_is_renamed_in_each_though_it_has_one_name(
+    same_in_short: SameInShort,
+) -> None:
+    part = "class {0}:\n    def __init__(self):\n        self._at = '{0}'\n    def at(self):\n        return self._at\n"
+    both = "import a, b\ndef told():\n    return a.A().at(), b.B().at()\n"
+    names = same_in_short({"a.py": part.format("A"), "b.py": part.format("B"), "c.py": both}, "c.told")
+    assert names["a.py"] == names["b.py"] == {"_at": "_0"}
+
+
 TOLD = "def told():\n    return "
 KEPT = [
     ("_shared", "_shared = 4\n", f"import a\n{TOLD}a._shared"),
     (
         "_shared",
         "def f(_shared=5):\n    return _shared\n",
-        f"from a import f\n_shared = 5\n{TOLD}f(), _shared",
+        f"from a import f\n{TOLD}f(_shared=6)",
     ),
     ("_asked", "", f"class C:\n    _asked = 3\n{TOLD}getattr(C, '_asked')"),
     ("_asked", "", f"_asked = 3\n{TOLD}globals()['_as' 'ked']"),
