@@ -6,7 +6,8 @@ if TYPE_CHECKING:
 
 # The part's modules; the first is the one that is asked for.
 MODULES = {
-    "tree": ("tree", "epochs", "tree_messages"),
+    "tree": ("tree", "tree_messages"),
+    "epochs": ("epochs",),
     "gossip": ("gossip_session", "gossip", "spread"),
     "intake": ("intake",),
     "record": ("record",),

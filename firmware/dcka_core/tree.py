@@ -6,7 +6,7 @@ last one, and sets that overlap are refused.
 
 from hashlib import sha256
 
-from dcka_core import epochs, ticks
+from dcka_core import session, ticks
 from dcka_core.errors import MessageError
 from dcka_core.lloyd import assign, update_centres
 from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, is_change, read_commit
@@ -17,17 +17,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dcka_core.epochs import Epochs
+
 
 # Every so many steps sums and commits are said in full, whoever could do with the differences.
 _FULL_STEPS = 16
+# Below half a period of the clock, whatever patience the host asks for.
+_LONGEST_MS = 1 << 28
 
 
-class Session(epochs.Session):
-    """A node in a run of `tree`: its own sums of the current step, and the latest message of each child."""
+class Session(session.Session):
+    """A node in a run of `tree`: its own sums of the current step, and the latest message of each child.
+
+    epoch: (number, node, boot). root: whether this node commits in it. parent: 0 without one. children: those whose
+    sums are waited for. unheard: neighbours that have not said yet whose children they are; in epoch 0 the rows say it.
+    stall_at: when a commit is overdue. What is done about that is in `Epochs`, which is loaded when it is needed.
+    """
 
     def start(self, held: "Commit | None", now: int) -> None:
         """Enter the run: from the start, or from the commit that flash or a neighbour held."""
-        self._everyone = (1 << len(self.run.members)) - 1
+        run = self.run
+        self._everyone = (1 << len(run.members)) - 1
         self._step = -1
         self._centres: list[int] | None = None
         # By child; one of the last step is what the next one's differences are added to.
@@ -37,11 +47,21 @@ class Session(epochs.Session):
         self._twice = -1
         self._absent = 0
         self._repeat_at = now
-        self.open_epochs(now)
+        self._epochs: Epochs | None = None
+        # Rule 5: a root that comes back is no root any more, or two commits of one step could differ.
+        self.root = run.root == self.node and not self.returned
+        self.epoch = (0, run.root, 0)
+        self.parent = self.rows.parent
+        self.children = list(self.rows.children)
+        self.unheard: list[int] = []
+        self.stall_at = ticks.add(now, self.stall_ms(0))
         if held:
             self._adopt(held, now)
         else:
             self._begin(0, self.start_centres(), now)
+        if self.returned and not self.done:
+            # It may have missed an epoch: who knows of one will say so.
+            self._trouble().tell(now)
         self._settle(now)
 
     # ---- events ----
@@ -49,7 +69,7 @@ class Session(epochs.Session):
     def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A message on an x topic, a child's sums; or on the epoch topic."""
         if phase == EPOCH_PHASE:
-            self.receive_epoch(sender, payload, now)
+            self._trouble().receive(sender, payload, now)
         else:
             self._receive_sums(sender, payload, now)
         self._settle(now)
@@ -71,7 +91,8 @@ class Session(epochs.Session):
         if ticks.diff(now, self._repeat_at) >= 0:
             self._repeat_at = ticks.add(now, self.run.patience_ms)
             self._repeat(now)
-        self.watch(now)
+        if ticks.diff(now, self.stall_at) >= 0:
+            self._trouble().stall(now)
         self._settle(now)
 
     def reconnected(self, now: int) -> None:
@@ -82,7 +103,34 @@ class Session(epochs.Session):
             self._told = None
             self._settle(now)
 
-    # ---- what the epochs ask for ----
+    # ---- where nodes are missed ----
+
+    def _trouble(self) -> "Epochs":
+        if self._epochs is None:
+            epochs: Epochs = self.load("epochs").Epochs(self)
+            self._epochs = epochs
+            return epochs
+        return self._epochs
+
+    def may_commit(self, sender: int) -> bool:
+        """Whose commits are listened to: the neighbours', and everybody's before a mint."""
+        return sender in self.rows.near or (self._epochs is not None and self._epochs.looks_at(sender))
+
+    def stall_ms(self, doublings: int) -> int:
+        """How long to wait for a commit, in ms.
+
+        A root waits for what the tree's depth takes where each hop has to say it again; others three times as long
+        and a part by chance, so that they don't mint all at once. A scheduled root that has come back need not wait:
+        it knows.
+        """
+        run = self.run
+        wait = run.patience_ms
+        if self.root or self.parent:
+            wait *= 2 + 2 * run.depth
+        if not self.root:
+            chance = (self.node * 7919 + self.boot * 104729 + self.epoch[0] * 15485863) % 1024
+            wait = 3 * wait + (wait * chance >> 9)
+        return min(_LONGEST_MS, wait << doublings)
 
     def enter_epoch(self, now: int) -> None:
         """The tree has changed: the step goes on, with the sums of new children."""
@@ -92,16 +140,13 @@ class Session(epochs.Session):
         self._absent = 0
         self._repeat_at = ticks.add(now, self.run.patience_ms)
 
-    def go_on_without(self, now: int) -> bool:
-        """Rule 10: commit without those who are missing, where most are there and they have been called once more."""
+    def go_on_without(self) -> bool:
+        """Rule 10: commit without those who are missing, where more than half are there; False where they aren't."""
         inside = self._contributors()
-        if not self.root or not self.has_reminted():
-            return False
-        if 2 * _size(inside) <= len(self.run.members):
-            self.stalled = True
-            return False
-        self._absent = self._everyone & ~inside
-        return True
+        self.stalled = 2 * _size(inside) <= len(self.run.members)
+        if not self.stalled:
+            self._absent = self._everyone & ~inside
+        return not self.stalled
 
     # ---- sums ----
 
@@ -119,7 +164,7 @@ class Session(epochs.Session):
             raise MessageError("stranger")
         self.heard += 1
         if message.epoch < self.epoch and not self.done:
-            self.correct(now)
+            self._trouble().correct(now)
             raise MessageError("epoch")
         if message.parent != self.node and self.epoch[0]:
             # In a new epoch all neighbours are listened to, and most speak to others.
@@ -128,7 +173,9 @@ class Session(epochs.Session):
             self.publish_held()
             raise MessageError("stale")
         self._take(message)
-        self.adopted_child(sender)
+        if sender not in self.children:
+            # What it said of it before was lost, or is out of date.
+            self.children.append(sender)
         self.waiting = []
 
     def _take(self, message: Up) -> None:
@@ -193,7 +240,8 @@ class Session(epochs.Session):
 
     def _repeat(self, now: int) -> None:
         """A patience has passed: say again what was said; who is silent isn't waited for in the next step."""
-        self.repeat_epoch(now)
+        if self._epochs:
+            self._epochs.tell_again(now)
         if self.root:
             self.waiting = self.ids(self._everyone & ~self._contributors())
             return
@@ -234,11 +282,11 @@ class Session(epochs.Session):
         if self.done:
             self.deadline = None
             return
-        complete = self.parent and self.all_children_known()
+        complete = self.parent and (self._epochs is None or self._epochs.all_heard())
         complete = complete and not [child for child in self.children if not self._has_come(child)]
         if complete and self._contributors() != self._sent_members:
             self._send_up()
-        self.deadline = ticks.earliest(self._repeat_at, self.watch_deadline())
+        self.deadline = ticks.earliest(self._repeat_at, self.stall_at)
 
     def _has_come(self, child: int) -> bool:
         message = self._latest.get(child)
@@ -270,7 +318,10 @@ class Session(epochs.Session):
         before = self.held
         self.keep(commit)
         self._spread(before)
-        self.progressed(now)
+        if self._epochs:
+            self._epochs.progressed(now)
+        else:
+            self.stall_at = ticks.add(now, self.stall_ms(0))
         if own:
             self._report(commit)
         if commit.flags & FINAL:
@@ -286,7 +337,7 @@ class Session(epochs.Session):
         if commit is None:
             return
         if not commit.flags & FINAL:
-            if not self.children and not self.has_unheard():
+            if not self.children and not self.unheard:
                 # A leaf: nobody waits for its word. It answers who asks.
                 return
             if before and commit.step % _FULL_STEPS:

@@ -7,7 +7,6 @@ from dcka_core.errors import MessageError
 from dcka_core.messages import (
     ANY,
     CHANGE,
-    EPOCH,
     GOSSIP,
     MAX_ID,
     UP,
@@ -15,7 +14,6 @@ from dcka_core.messages import (
     put_head,
     read_common,
     read_epoch,
-    read_head,
 )
 
 TYPE_CHECKING = False
@@ -237,26 +235,3 @@ def centres_hash(centres: "list[int]") -> bytes:
         digest.update(value.to_bytes(2, "little"))
     whole: bytes = digest.digest()
     return whole[:HASH_BYTES]
-
-
-def write_place(
-    run: "Run", sender: int, boot: int, step: int, epoch: "tuple[int, int, int]", parent: int
-) -> bytearray:
-    """Type 4: the epoch that a node is in, its parent there (0 at the root), and the step of the commit it holds."""
-    out = put_head(EPOCH, run.number, sender, boot, step)
-    for value in epoch:
-        put_varint(out, value)
-    put_varint(out, parent)
-    return out
-
-
-def read_place(payload: "bytes | memoryview", run: "Run") -> "tuple[int, int, tuple[int, int, int], int]":
-    """(sender, step, epoch, parent) of a type 4 message of `run`."""
-    reader = Reader(payload)
-    number, sender, _, step = read_head(reader, EPOCH)
-    if number != run.number:
-        raise MessageError("run")
-    epoch = read_epoch(reader)
-    parent = reader.varint(MAX_ID)
-    reader.end()
-    return sender, step, epoch, parent

@@ -1,7 +1,7 @@
 """A network of nodes in one process: a broker that delivers what it is told, a clock that is told to go on.
 
 Runs on every interpreter. Faults are drawn from a seeded stream: messages on the x and epoch topics (and `commit`,
-where `everything` is set, retained ones too) are lost, doubled or delayed past others. The clock wraps as a board's does.
+where `everything` is set, retained ones too) are lost, doubled or delayed past others. The clock wraps as a board's.
 """
 
 from array import array

@@ -199,7 +199,7 @@ class Scene:
     # ---- what is to be seen ----
 
     def starts(self):
-        """([the centres of step 0, by member], what a cluster takes that is empty everywhere there), from the points."""
+        """([centres of step 0, by member], what a cluster takes that is empty everywhere there), from the points."""
         record = self.record()
         k, seed, members = record["k"], record["seed"], record["members"]
         shared = tuples(draw_shared(self.extents, k, seed), self.n)

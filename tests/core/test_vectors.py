@@ -6,6 +6,7 @@ from json import load
 from support import raises, vector_path
 
 from dcka_core.codec import Reader
+from dcka_core.epochs import read_place, write_place
 from dcka_core.errors import MessageError
 from dcka_core.gossip import Gossip
 from dcka_core.messages import Commit, is_change, peek_commit, peek_run, read_commit
@@ -15,9 +16,7 @@ from dcka_core.tree_messages import (
     Up,
     encode_change,
     read_change,
-    read_place,
     read_up,
-    write_place,
 )
 
 
@@ -124,7 +123,18 @@ def test_change():
         assert raises(MessageError, read_change, payload, run, made).reason == "stale", vector["name"]
 
 
-COMMIT_KEYS = "sender boot step flags epoch contributors missing centres counts ssd".split()
+COMMIT_KEYS = [
+    "sender",
+    "boot",
+    "step",
+    "flags",
+    "epoch",
+    "contributors",
+    "missing",
+    "centres",
+    "counts",
+    "ssd",
+]
 
 
 def commit_of(vector):

@@ -48,7 +48,7 @@ def said(scene, number=1):
     """[(node, commit, whether as a change)] of what was said on the commit topics of this run, changes put together."""
     run = read_run(scene.record(number))
     known = {}
-    for node, commit in kept(scene, number):
+    for _, commit in kept(scene, number):
         known[(commit.epoch, commit.step)] = commit
     found = []
     for node, action in scene.bus.trace:
