@@ -2,8 +2,8 @@
 
 Lines stay where they are: a node's traceback still tells file and line. MicroPython keeps every distinct name
 once, for about 12 bytes and its letters: on a node, a quarter of the code's heap. A private name (one leading
-underscore) is the business of its file, and of files with relatives of its classes, so their private names become
-`_0`, `_1`, …, and all files share those few.
+underscore) is the business of its file, and of files with relatives of its classes, and a parameter that of its
+function; so they become `_0`, `_1`, …, and all files share those few.
 """
 
 import ast
@@ -65,6 +65,8 @@ def short_names(sources: Mapping[str, str], keep: Collection[str] = ()) -> dict[
     has one short name for one name. A name stays as it is where it stands in a string or an import, where nobody in
     the family has made it (somebody else's attribute, `sys.implementation._mpy` say), where two families use it and
     one asks another object than `self` for it, or a function for its parameter, and where it is in `keep`.
+    A parameter is its function's business, unless somebody gives it by name: it is shortened wherever its name means
+    nothing else in the file.
     """
     trees = {path: ast.parse(text) for path, text in sources.items()}
     used = {path: set(_names_in(tree)) for path, tree in trees.items()}
@@ -77,12 +79,15 @@ def short_names(sources: Mapping[str, str], keep: Collection[str] = ()) -> dict[
     fixed |= {
         name for tree in trees.values() for name in (*_quoted_names(tree), *_imported_names(tree), *keep)
     }
+    by_name = {node.arg for tree in trees.values() for node in _walk(tree, ast.keyword) if node.arg}
     names: dict[str, dict[str, str]] = {path: {} for path in sources}
     for family in families:
         own = {name for path in family for name in private[path] & _own_names(trees[path])} - fixed
-        chosen = dict(zip(sorted(own), free, strict=False))
+        local = {path: _parameters(trees[path]) - by_name - fixed - set(keep) for path in family}
+        chosen = dict(zip(sorted(own.union(*local.values())), free, strict=False))
         for path in family:
-            names[path] = {name: short for name, short in chosen.items() if name in private[path]}
+            here = own & private[path] | local[path]
+            names[path] = {name: short for name, short in chosen.items() if name in here}
     return names
 
 
@@ -121,6 +126,26 @@ def _asked_of_others(tree: ast.Module) -> Iterator[str]:
         if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
             yield node.attr
     yield from (node.arg for node in _walk(tree, ast.keyword) if node.arg)
+
+
+def _parameters(tree: ast.Module) -> set[str]:
+    """The parameters of the file's functions, but for names that mean something else in it too."""
+    found = {node.arg for node in _walk(tree, ast.arg)} - {"self"}
+    found = {name for name in found if not name.startswith("_")}
+    other = {node.attr for node in _walk(tree, ast.Attribute)}
+    other |= {node.name for node in ast.walk(tree) if isinstance(node, _DEFINITIONS)}
+    other |= {word for alias in _walk(tree, ast.alias) for word in (alias.asname or alias.name).split(".")}
+    other |= {
+        name for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+    }
+    for statement in (*tree.body, *(line for body in _walk(tree, ast.ClassDef) for line in body.body)):
+        if not isinstance(statement, _DEFINITIONS):
+            other |= {node.id for node in _walk(statement, ast.Name)}
+    # Where a string is a name, `getattr` may ask for it.
+    other |= {node.value for node in _walk(tree, ast.Constant) if isinstance(node.value, str)}
+    for text in _walk(tree, ast.JoinedStr):
+        other |= {node.id for node in _walk(text, ast.Name)}
+    return found - other
 
 
 def _walk(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:

@@ -200,27 +200,50 @@ def test_a_name_that_the_caller_keeps_is_kept() -> None:
     assert short_names({"a.py": "_one = _two = 1\n"}, keep={"_one"}) == {"a.py": {"_two": "_0"}}
 
 
-def words(text: str) -> list[tuple[int, int, str]]:
-    """Line, kind and text of every token, private names all alike."""
-    found = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        private = (
-            token.type == tokenize.NAME and token.string[0] == "_" and token.string[:2] not in ("_", "__")
+def words(text: str, names: dict[str, str]) -> list[tuple[int, int, str]]:
+    """Line, kind and text of every token, with the names that are shortened."""
+    return [
+        (
+            token.start[0],
+            token.type,
+            names.get(token.string, token.string) if token.type == tokenize.NAME else token.string,
         )
-        found.append((token.start[0], token.type, "_" if private else token.string))
-    return found
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    ]
 
 
-def test_the_whole_firmware_keeps_its_lines_and_all_but_private_names() -> None:
+def test_the_whole_firmware_keeps_its_lines_and_all_but_the_shortened_names() -> None:
     sources = {str(file.path): file.source.read_text() for file in board_files()}
+    names = short_names(sources)
     short = shorten(sources)
     assert short.keys() == sources.keys()
     for path, text in sources.items():
-        assert words(short[path]) == words(text), path
+        assert words(short[path], {}) == words(text, names[path]), path
     # It is for a small heap, so it has to be worth it.
     before = {name for text in sources.values() for name in private_names(text)}
     after = {name for text in short.values() for name in private_names(text)}
     assert len(after) < len(before) / 2
+
+
+PARAMETERS = [
+    ("def f(wide):\n    return wide + 1\ndef told():\n    return f(2)", {"wide"}),
+    ("def f(wide):\n    return wide\ndef told():\n    return f(wide=2)", set()),
+    ("wide = 1\ndef f(wide):\n    return wide\ndef told():\n    return f(2), wide", set()),
+    ("class C:\n    wide = 3\ndef f(wide):\n    return wide\ndef told():\n    return f(C.wide)", set()),
+    ("def f(wide):\n    return f'{wide!r}'\ndef told():\n    return f(2)", set()),
+    ("def f(wide):\n    return 'wide', wide\ndef told():\n    return f(2)", set()),
+    ("def f(json):\n    import json\n    return json.dumps(1)\ndef told():\n    return f(2)", set()),
+    ("def f(wide):\n    def g():\n        nonlocal wide\n        wide += 1\n    g()\n    return wide\n"
+     "def told():\n    return f(2)", set()),
+    ("def f(wide, *more):\n    return [wide for wide in more]\ndef told():\n    return f(2, 3)", {"wide", "more"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "renamed"), PARAMETERS)
+def test_parameters_are_their_functions_business(
+    source: str, renamed: set[str], same_in_short: SameInShort
+) -> None:
+    assert set(same_in_short({"m.py": source}, "m.told")["m.py"]) == renamed
 
 
 def private_names(text: str) -> set[str]:
