@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dcka.boards.chips import Chip
-from dcka.boards.errors import BoardError
-from dcka.boards.images import MAX_BYTES, Image, ImageError, check_chip, check_digest, parse_image, read_image
+from dcka.boards.errors import BoardError, WrongChip
+from dcka.boards.images import MAX_BYTES, Image, ImageError, check_digest, parse_image, read_image
 from dcka.config.state import write_whole
 
 ADDRESS = "https://micropython.org/resources/firmware"
@@ -98,7 +98,10 @@ def fetch_image(
     loaded = not path.exists()
     image = _load(f"{address}/{path.name}", by_hand, on_bytes) if loaded else read_image(path)
     expected, proof = _expected(path, sha256)
-    check_chip(image, chip, "this call")
+    if image.chip != chip:
+        raise WrongChip(
+            f"{image.name} is for an {image.chip.title}, and not for an {chip.title}, as its name says"
+        )
     if expected is not None:
         _check(image, expected, path, proof, loaded)
     if loaded:
