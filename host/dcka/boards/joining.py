@@ -94,14 +94,17 @@ def wait_until_joined(
     timeout_s: float,
     clock: Callable[[], float] = time.monotonic,
     on_step: Callable[[str], None] = lambda step: None,
+    on_turn: Callable[[], None] = lambda: None,
 ) -> Joined:
     """Read `lines` until the node is ready: they have to end by themselves, and to be "" now and then where none comes.
 
-    `on_step` is given each line of the node's own. Raises a JoinError: at once where it is certain, for Wi-Fi at the
-    second failure, for the broker after `GRACE_S` of trying; NodeSilent where the lines end.
+    `on_step` is given each line of the node's own; `on_turn` is called for every line, and may raise to give up.
+    Raises a JoinError: at once where it is certain, for Wi-Fi at the second failure, for the broker after `GRACE_S` of
+    trying; NodeSilent where the lines end.
     """
     reader = _Reader(clock, timeout_s)
     for line in lines:
+        on_turn()
         if line.startswith("dcka: "):
             on_step(line.removeprefix("dcka: "))
         if reader.ready(line):

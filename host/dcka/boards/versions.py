@@ -8,15 +8,15 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dcka.boards.errors import BoardError
 from dcka.boards.images import MINIMUM
 from dcka.boards.installed import Facts
 from dcka.boards.secrets import Secrets
 from dcka.boards.transfer import digest
-from dcka.broker.url import BrokerUrl
-from dcka.config import Config
+from dcka.broker.url import CA_FILE, BrokerUrl
+from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, build
 from dcka.emulation.network import room_for, settings
 from dcka.errors import DckaError, UsageError
@@ -24,7 +24,6 @@ from dcka_core.node import VERSION
 
 NODE_FILE = "node.json"
 VERSION_FILE = "version.json"
-CA_FILE = "ca.pem"
 DATA_FILE = "data.bin"
 SOURCE = "source"
 
@@ -107,7 +106,10 @@ def wanted_version(
     built = build(march=march or NO_NATIVE_CODE, source=source)
     files = {str(path): (built.folder / path).read_bytes() for path in built.files}
     boot_py, main_py = (files.pop(name) for name in _BOOTED)
-    files[NODE_FILE] = _node_json(config, config.network.broker, node, secrets)
+    broker = replace(config.network.broker, password=secrets.broker or config.network.broker.password)
+    if broker.tls and broker.ca is not None:
+        files[CA_FILE] = broker.ca.read_bytes()
+    files[NODE_FILE] = _node_json(config, broker, node, secrets)
     mpy = SOURCE if source else march or NO_NATIVE_CODE
     record = {
         "v": 1,
@@ -133,10 +135,9 @@ def wanted_version(
 
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
     record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
-    where: dict[str, object] = {"host": broker.host, "port": broker.port}
-    if broker.username:
-        where |= {"user": broker.username, "password": secrets.broker or broker.password or ""}
-    record |= {"node": node, "broker": where, "console": True}
+    record |= {"node": node, "broker": broker.for_node(), "console": True}
+    if config.wifi.ssid is not None:
+        record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 
