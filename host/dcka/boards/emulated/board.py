@@ -39,7 +39,7 @@ class EmulatedBoard:
 
     folder: where its flash is kept, as `flash.bin`; what is there already is used as it is, and `extra_files` and
     `micropython` are for a new one. chip: one of `image.CHIPS`. extra_files: on its file system from the start.
-    micropython: whether MicroPython has been flashed; without it, the flash is blank.
+    micropython: whether MicroPython has been flashed and has made its file system; without it, the flash is blank.
     on: whether it has power at once.
 
     Raises `BoardError` where the board's process doesn't start, and where there is no MicroPython for this machine.
@@ -190,7 +190,7 @@ class EmulatedBoard:
             start = image.bootloader_offset(self.chip)
             firmware = image.micropython_image(self.chip)
             flash[start : start + len(firmware)] = firmware
-        if files:
+        if files or micropython:
             flash[VFS_OFFSET:] = build_littlefs(files, self._flash_bytes - VFS_OFFSET)
         self._image.write_bytes(flash)
 

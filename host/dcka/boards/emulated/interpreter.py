@@ -86,6 +86,7 @@ class Interpreter:
                 stdin=theirs.fileno(),
             )
         self._ours.setblocking(False)
+        self._starts_raw = raw
         if raw:
             self._queue += _CTRL_A
 
@@ -116,7 +117,7 @@ class Interpreter:
         """Hand on what was fed, in its order; the seconds until it has to be called again, None for not at all."""
         while self._queue and self._output.ready:
             before, mark, after = bytes(self._queue).partition(_CTRL_C)
-            if self._output.raw and not self._output.done:
+            if self._starts_raw and not self._output.done:
                 # The REPL that is to read this isn't there, and boot.py shan't.
                 if not mark:
                     return None

@@ -146,8 +146,12 @@ def boot(names, image, gate, offset, blocks, with_main):
     sys.argv[:] = []
     mounted = _mount(_Flash(image, gate, offset, blocks))
     sys.stdout.write(_READY)
-    if not mounted:
-        _complain(blocks, offset)
-    if _run("boot.py", names) and with_main:
-        _run("main.py", names)
-    sys.stdout.write(_DONE)
+    try:
+        if not mounted:
+            _complain(blocks, offset)
+        if _run("boot.py", names) and with_main:
+            _run("main.py", names)
+    except KeyboardInterrupt:  # between two files
+        pass
+    finally:
+        sys.stdout.write(_DONE)
