@@ -125,14 +125,32 @@ def fresh(now=0):
     return clock
 
 
-def with_time(fake, function, *arguments):
-    """Call `function` while `import time` gives `fake`."""
-    real = sys.modules.get("time")
-    sys.modules["time"] = fake
+class Parts:
+    """An object that has exactly what is given: it stands for a module that lacks the rest."""
+
+    def __init__(self, **parts):
+        for name in parts:
+            setattr(self, name, parts[name])
+
+
+def put_modules(modules, function, *arguments):
+    """Call `function` while `import` gives these modules; None: there is no such module."""
+    real = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
     try:
         return function(*arguments)
     finally:
-        if real is None:
-            del sys.modules["time"]
-        else:
-            sys.modules["time"] = real
+        for name in real:
+            if real[name] is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = real[name]
+
+
+def run_file(name, **names):
+    """Run a file of the firmware's folder in names of its own, which are returned; `print` goes into them."""
+    names["__name__"] = "__main__"
+    with open(FIRMWARE + "/" + name) as file:
+        source = file.read()
+    exec(compile(source, name, "exec"), names)
+    return names
