@@ -156,6 +156,7 @@ def _load(url: str, by_hand: str, on_bytes: OnBytes | None) -> Image:
             size = answer.length
             data = _read(answer, on_bytes)
     except urllib.error.HTTPError as error:
+        error.close()  # it is the answer, too
         raise FetchError(f"{url}: the server says {error.code} {error.reason}; put {by_hand}") from error
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error or type(error).__name__
