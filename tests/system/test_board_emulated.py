@@ -8,13 +8,13 @@ import time
 
 import pytest
 import serial
-from mpremote.transport_serial import SerialTransport, TransportError
+from mpremote.transport_serial import SerialTransport
 from servers import LIMIT_S, is_running, wait_until
 
 from dcka.boards.emulated import EmulatedBoard, Faults, image
 from dcka.boards.emulated.faults import NEVER
+from dcka.boards.emulated.image import VFS_OFFSET
 from dcka.boards.errors import BoardError
-from dcka.boards.filesystem import VFS_OFFSET
 from dcka.emulation.micropython import available
 from dcka.processes import Child
 

@@ -1,13 +1,7 @@
-"""A board's flash, seen from the host: its partition table, and its file system, LittleFS, built and read.
-
-Formats: the partition table is ESP-IDF's (32-byte entries at 0x8000 of the flash), the file system LittleFS in blocks
-of 4096 bytes with the settings of MicroPython's `vfs.VfsLfs2`.
-"""
+"""A board's file system, LittleFS, built and read on the host: as MicroPython's `vfs.VfsLfs2` mounts it."""
 
 import logging
-import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,16 +10,6 @@ from littlefs import LittleFS, LittleFSError, UserContext
 from dcka.boards.errors import BoardError
 
 BLOCK_BYTES = 4096
-TABLE_OFFSET = 0x8000
-TABLE_BYTES = 0xC00
-FLASH_BYTES = 4 * 1024 * 1024
-VFS_OFFSET = 0x200000
-"""Where MicroPython's own images have the file system."""
-VFS_NAME = "vfs"
-
-_ENTRY = struct.Struct("<2sBBII16sI")
-_ENTRY_MAGIC = b"\xaa\x50"
-_DIGEST_MAGIC = b"\xeb\xeb"
 _NO_SPACE = LittleFSError.Error.LFS_ERR_NOSPC
 
 # As MicroPython mounts it. A file of up to cache_size bytes lies in its directory's block: one written with a larger
@@ -46,22 +30,11 @@ logging.getLogger("littlefs.context").setLevel(logging.WARNING)
 
 
 class FilesystemError(BoardError):
-    """The flash has no such partition or no file system, or the files have no room in it."""
-
-
-@dataclass(frozen=True)
-class Partition:
-    """One entry of the partition table; offset and size in bytes of the flash."""
-
-    name: str
-    kind: int
-    subtype: int
-    offset: int
-    size: int
+    """There is no whole file system, or the files have no room in it."""
 
 
 class _Memory(UserContext):
-    """The blocks in memory. The library's own takes a quarter of a second to log what it does."""
+    """The blocks in memory. The library's own spends its time on a log."""
 
     def read(self, cfg: object, block: int, off: int, size: int) -> bytearray:
         start = block * BLOCK_BYTES + off
@@ -76,44 +49,6 @@ class _Memory(UserContext):
         start = block * BLOCK_BYTES
         self.buffer[start : start + BLOCK_BYTES] = b"\xff" * BLOCK_BYTES
         return 0
-
-
-def partitions(image: bytes, image_offset: int = 0) -> tuple[Partition, ...]:
-    """The partition table in `image`, whose first byte lies at `image_offset` of the flash (0x1000 for an ESP32's).
-
-    Raises `FilesystemError` where there is none.
-    """
-    start = TABLE_OFFSET - image_offset
-    found = []
-    for place in range(start, min(start + TABLE_BYTES, len(image) - _ENTRY.size + 1), _ENTRY.size):
-        magic, kind, subtype, offset, size, name, _flags = _ENTRY.unpack_from(image, place)
-        if magic != _ENTRY_MAGIC:
-            break
-        found.append(Partition(name.rstrip(b"\0").decode(errors="replace"), kind, subtype, offset, size))
-    if not found:
-        raise FilesystemError(f"the image has no partition table at {TABLE_OFFSET:#x} of the flash")
-    return tuple(found)
-
-
-def partition_table(entries: tuple[Partition, ...]) -> bytes:
-    """The bytes of a partition table, as `partitions` reads them."""
-    table = b"".join(
-        _ENTRY.pack(_ENTRY_MAGIC, entry.kind, entry.subtype, entry.offset, entry.size, entry.name.encode(), 0)
-        for entry in entries
-    )
-    return table.ljust(TABLE_BYTES, b"\xff")
-
-
-def vfs_partition(image: bytes, image_offset: int = 0) -> Partition:
-    """The partition of the file system. Raises `FilesystemError` where the image has none."""
-    found = partitions(image, image_offset)
-    for entry in found:
-        if entry.name == VFS_NAME:
-            return entry
-    names = ", ".join(entry.name for entry in found)
-    raise FilesystemError(
-        f"the image has no partition {VFS_NAME!r} for files, only {names}: it is no MicroPython"
-    )
 
 
 def build_littlefs(files: Mapping[str, bytes], size: int) -> bytes:

@@ -13,12 +13,11 @@ from typing import Any, Self
 
 from dcka.boards.emulated import image
 from dcka.boards.emulated.faults import Faults, Gate
+from dcka.boards.emulated.image import FLASH_BYTES, VFS_OFFSET
 from dcka.boards.emulated.server import Settings
 from dcka.boards.errors import BoardError
 from dcka.boards.filesystem import (
     BLOCK_BYTES,
-    FLASH_BYTES,
-    VFS_OFFSET,
     FilesystemError,
     build_littlefs,
     change_littlefs,
