@@ -55,10 +55,15 @@ class Console:
             say("ready")
 
     def _look_at_data(self, node: "Node") -> None:
-        points = node.points
-        data = "data %d points" % points.count if points else "no data"
-        if node.problem.startswith("the data can't") or (not points and node.problem):
+        # Before the first look no run can have been refused: a problem is the data file's.
+        if node.problem.startswith("the data can't") or (not self._data and node.problem):
             data = "data refused: " + node.problem
+        elif node.points:
+            data = "data %d points" % node.points.count
+        elif self._data.startswith("data refused"):
+            return
+        else:
+            data = "no data"
         if data != self._data:
             self._data = data
             say(data)

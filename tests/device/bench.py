@@ -106,6 +106,9 @@ class Folder:
         with open(self._path + "/" + name, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())
 
+    def remove(self, name):
+        os.remove(self._path + "/" + name)
+
     def read(self, name):
         """None where there is no such file."""
         try:
