@@ -188,8 +188,8 @@ def test_at_most_as_many_work_at_a_time_as_was_said() -> None:
             at_work.add(port)
         most = max(most, len(at_work))
 
-    with MockBoard() as one, MockBoard() as two, MockBoard() as three:
-        jobs = [FlashJob(board.port, [(0x1000, IMAGE)]) for board in (one, two, three)]
+    with MockBoard() as one, MockBoard() as two:
+        jobs = [FlashJob(board.port, [(0x1000, IMAGE)]) for board in (one, two)]
         assert all(outcome.ok for outcome in flash_boards(jobs, 1, tell))
     assert most == 1
 
