@@ -1,8 +1,9 @@
 """What dcka uses of the ESP32's `machine`, without a chip. It runs on CPython and on MicroPython.
 
 `reset`, `soft_reset` and `deepsleep` end the program with `Ended`, a SystemExit: as on a board, nothing after them
-runs. What outlives them on a chip (the cause of the reset, the RTC's memory) is kept in `machine.json` in the current
-folder where that file exists, and else in `board`, which a test can set and look at.
+runs. A test sets and looks at `board`. On a whole emulated board there is a `machine.json` in the current folder: what
+outlives a reset on a chip (its cause, the RTC's memory) is kept there, and the interpreter ends, which is the board's
+hard reset. It wakes at once, however long it was to sleep.
 """
 
 PWRON_RESET = 1
@@ -27,6 +28,7 @@ class Board:
     """What a test sets (`cause`, `pins`) and looks at (`rtc`, `watchdog_ms`, `fed`, `timers`)."""
 
     def __init__(self):
+        self._state = None
         self.power_on()
 
     def power_on(self):
@@ -51,27 +53,31 @@ class Board:
         callback(None)
 
     def load(self):
+        """Take `cause`, `rtc` (text: what dcka keeps there is ASCII) and `pins` from the file, where there is one."""
         from json import load
 
         try:
             with open(_STATE) as file:
-                state = load(file)
+                self._state = load(file)
         except OSError:
             return
-        self.cause = state.get("cause", PWRON_RESET)
-        self.rtc = state.get("rtc", "").encode()
-        self.pins = {int(number): state["pins"][number] for number in state.get("pins", {})}
+        self.cause = self._state.get("cause", PWRON_RESET)
+        self.rtc = self._state.get("rtc", "").encode()
+        if not self._state.get("pins", True):
+            # A chip without pins: boot.py doesn't wait for a button.
+            del globals()["Pin"]
 
-    def keep(self):
-        """Into the file, where there is one. The RTC's memory goes as text: what dcka keeps there is ASCII."""
+    def hard_reset(self):
+        """Keep what outlives it, and end the interpreter; nothing happens where there is no file."""
+        if self._state is None:
+            return
+        import os
         from json import dump
 
-        try:
-            open(_STATE).close()
-        except OSError:
-            return
+        self._state.update({"cause": self.cause, "rtc": self.rtc.decode()})
         with open(_STATE, "w") as file:
-            dump({"cause": self.cause, "rtc": self.rtc.decode(), "pins": self.pins}, file)
+            dump(self._state, file)
+        os.system("kill -9 $PPID")
 
 
 class WDT:
@@ -149,7 +155,8 @@ def deepsleep(time_ms=0):
 
 def _end(ended, cause):
     board.cause = cause
-    board.keep()
+    if cause != SOFT_RESET:
+        board.hard_reset()
     raise ended
 
 
