@@ -71,7 +71,7 @@ _USAGE_OPTIONS = (
         "--slot-ms", type=float, default=1000.0, metavar="MS", help="The length of a slot.  [default: 1000]"
     ),
     click.option("--steps", type=int, default=12, metavar="T", help="Outer steps of a run.  [default: 12]"),
-    click.option("--runs-a-day", type=float, default=24.0, metavar="R", help="[default: 24]"),
+    click.option("--runs-a-day", type=float, metavar="R", help="[default: 24, or as many as fit]"),
     click.option("--k", type=int, metavar="K", help="Clusters.  [default: the network file's, or 9]"),
     click.option("--dims", type=int, default=2, metavar="N", help="Dimensions of a reading.  [default: 2]"),
     click.option(

@@ -17,20 +17,21 @@ class Ledger:
     """One node's work over some span of time.
 
     `slots_awake` of `slot_ms` each; `light_sleep_ms`: asleep within a run. `associations`: with the access
-    point. `broadcasts`, `deliveries`: messages sent, messages heard. `payload_sent`, `payload_heard`: their
-    bytes without any header. `computing_ms`: of the time awake, that in which the processor works.
+    point. `broadcasts`, `deliveries`: messages sent, messages heard. `payload_sent`, `payload_heard`: their bytes
+    without any header. `computing_ms`: of the time awake, that in which the processor works. Counts are fractions
+    where they are averages.
 
     Raises ValueError for a negative count.
     """
 
-    slots_awake: int = 0
+    slots_awake: float = 0
     slot_ms: float = 0.0
     light_sleep_ms: float = 0.0
-    associations: int = 0
-    broadcasts: int = 0
-    deliveries: int = 0
-    payload_sent: int = 0
-    payload_heard: int = 0
+    associations: float = 0
+    broadcasts: float = 0
+    deliveries: float = 0
+    payload_sent: float = 0
+    payload_heard: float = 0
     computing_ms: float = 0.0
 
     def __post_init__(self) -> None:
@@ -44,11 +45,11 @@ class Ledger:
         return self.slots_awake * self.slot_ms
 
     @property
-    def wire_sent(self) -> int:
+    def wire_sent(self) -> float:
         """Bytes sent with MQTT, TCP and IP headers, and an ACK for every message heard."""
         return self.payload_sent + self.broadcasts * MESSAGE_BYTES + self.deliveries * TCP_IP_BYTES
 
     @property
-    def wire_heard(self) -> int:
+    def wire_heard(self) -> float:
         """Bytes heard with MQTT, TCP and IP headers, and an ACK for every message sent."""
         return self.payload_heard + self.deliveries * MESSAGE_BYTES + self.broadcasts * TCP_IP_BYTES

@@ -94,6 +94,6 @@ def shortest_sleep_ms(model: Model = ESP32) -> float:
     return max(even_ms, model.association_ms)
 
 
-def _air_ms(wire_bytes: int, frames: int, model: Model) -> float:
+def _air_ms(wire_bytes: float, frames: float, model: Model) -> float:
     """Time on the air of `frames` frames that carry `wire_bytes` in all: a message or its TCP ACK is a frame."""
     return (wire_bytes + frames * model.frame_bytes) * 8 / model.bits_a_ms + frames * model.frame_ms

@@ -17,6 +17,9 @@ HEADER_BYTES = 20
 SUM_BYTES = 2.5
 SHARE_BYTES = 9.0
 
+RUNS_A_DAY = 24.0
+"""Once an hour, where nothing else is said."""
+
 # Assumed, not measured on a board: the viper kernel at 240 MHz, and MicroPython handling a message.
 POINT_NS = 120.0
 MESSAGE_MS = 5.0
@@ -24,12 +27,12 @@ MESSAGE_MS = 5.0
 
 @dataclass(frozen=True)
 class Usage:
-    """How a schedule is used. `slot_ms`; `steps`: outer steps of a run; `runs_a_day`; `k` clusters of `dims`
-    dimensions; `points` that a node holds."""
+    """How a schedule is used. `slot_ms`; `steps`: outer steps of a run; `runs_a_day`: None is 24, or as many as a
+    day has room for; `k` clusters of `dims` dimensions; `points` that a node holds."""
 
     slot_ms: float = 1000.0
     steps: int = 12
-    runs_a_day: float = 24.0
+    runs_a_day: float | None = None
     k: int = 9
     dims: int = 2
     points: int = 900
@@ -47,21 +50,30 @@ class NodeCost:
     mah: float
 
 
+def runs_a_day(timetable: Timetable, usage: Usage, repeats: int = 1, model: Model = ESP32) -> float:
+    """The runs of a day that `usage` has, or those that fit into it; less than one where a run takes days."""
+    if usage.runs_a_day is not None:
+        return usage.runs_a_day
+    run_ms = usage.steps * repeats * len(timetable.slots) * usage.slot_ms + model.association_ms
+    return min(RUNS_A_DAY, DAY_MS / run_ms)
+
+
 def costs(timetable: Timetable, usage: Usage, repeats: int = 1, model: Model = ESP32) -> dict[int, NodeCost]:
     """For every id its cost; a step is `repeats` timetables one after the other.
 
     Raises EnergyError where a day is too short for the runs.
     """
     shortest = shortest_sleep_ms(model)
+    runs = runs_a_day(timetable, usage, repeats, model)
     messages = _messages(timetable, usage)
     found = {}
     for node, rows in timetable.rows().items():
         work = tuple(row is not Row.REST for row in rows)
         asleep, naps = sleeping(work, usage.slot_ms, shortest)
-        ledger = _ledger(usage, repeats, (len(work) - sum(asleep), sum(asleep), naps), messages[node], model)
-        found[node] = NodeCost(
-            sum(work), len(work) - sum(asleep), asleep, ledger, modelled_mah(ledger, model, DAY_MS)
-        )
+        awake = len(work) - sum(asleep)
+        day = _Day(usage, runs, repeats, model)
+        ledger = day.ledger(awake, sum(asleep), naps, messages[node])
+        found[node] = NodeCost(sum(work), awake, asleep, ledger, modelled_mah(ledger, model, DAY_MS))
     return found
 
 
@@ -113,23 +125,31 @@ def _messages(timetable: Timetable, usage: Usage) -> dict[int, _Messages]:
     return found
 
 
-def _ledger(
-    usage: Usage, repeats: int, slots: tuple[int, int, int], messages: _Messages, model: Model
-) -> Ledger:
-    """`slots`: awake, asleep, and stretches asleep, of one timetable. A run begins with an association."""
-    awake, asleep, naps = slots
-    steps = usage.steps * usage.runs_a_day
-    times = steps * repeats
-    kernel_ms = usage.points * usage.k * usage.dims * POINT_NS * 1e-6
-    handled_ms = times * (messages.sent + messages.heard) * MESSAGE_MS
-    return Ledger(
-        slots_awake=round(times * awake),
-        slot_ms=usage.slot_ms,
-        light_sleep_ms=times * (asleep * usage.slot_ms - naps * model.association_ms),
-        associations=round(times * naps + usage.runs_a_day),
-        broadcasts=round(times * messages.sent),
-        deliveries=round(times * messages.heard),
-        payload_sent=round(times * messages.bytes_sent),
-        payload_heard=round(times * messages.bytes_heard),
-        computing_ms=min(steps * kernel_ms + handled_ms, times * awake * usage.slot_ms),
-    )
+@dataclass(frozen=True)
+class _Day:
+    """A day of `runs` runs, whose steps are `repeats` timetables each."""
+
+    usage: Usage
+    runs: float
+    repeats: int
+    model: Model
+
+    def ledger(self, awake: int, asleep: int, naps: int, messages: _Messages) -> Ledger:
+        """Of a node with so many slots awake and asleep in a timetable, these in `naps` stretches. A run begins
+        with an association."""
+        usage = self.usage
+        steps = usage.steps * self.runs
+        times = steps * self.repeats
+        kernel_ms = usage.points * usage.k * usage.dims * POINT_NS * 1e-6
+        handled_ms = times * (messages.sent + messages.heard) * MESSAGE_MS
+        return Ledger(
+            slots_awake=times * awake,
+            slot_ms=usage.slot_ms,
+            light_sleep_ms=times * (asleep * usage.slot_ms - naps * self.model.association_ms),
+            associations=times * naps + self.runs,
+            broadcasts=times * messages.sent,
+            deliveries=times * messages.heard,
+            payload_sent=times * messages.bytes_sent,
+            payload_heard=times * messages.bytes_heard,
+            computing_ms=min(steps * kernel_ms + handled_ms, times * awake * usage.slot_ms),
+        )

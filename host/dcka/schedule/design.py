@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dcka.energy import ESP32, Model
-from dcka.schedule.cost import NodeCost, Usage, costs
+from dcka.schedule.cost import NodeCost, Usage, costs, runs_a_day
 from dcka.schedule.errors import ScheduleError
 from dcka.schedule.gossip import Mixing, gossip_timetable, mixing, prove_strongly_connected
 from dcka.schedule.pairs import Algorithm, pairs_timetable
@@ -16,6 +16,8 @@ from dcka.topology.graph import Graph
 
 KINDS = ("tree", "gossip", "pairs")
 PREFERENCES = ("latency", "energy")
+
+_EXECUTED = "executed with sets: every node ends with every node's sums exactly once"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class Design:
         """Of any node of the tree."""
         return None if self.parents is None else max(map(len, children_of(self.parents).values()))
 
+    @property
+    def runs_a_day(self) -> float:
+        """The runs of a day that the charges are for."""
+        return runs_a_day(self.timetable, self.usage, self.repeats)
+
     def share(self, slots: int) -> float:
         """`slots` of one timetable as a share of it; 0 where it has none."""
         return slots / len(self.timetable.slots) if self.timetable.slots else 0.0
@@ -108,7 +115,7 @@ def design_tree(
         parents = thrifty(graph, score, 2 * least if max_depth is None else max_depth, root)
     timetable = tree_timetable(near, parents, access)
     prove(timetable)
-    proof = f"executed with sets: each of the {len(graph.ids)} nodes ends with every node's sums exactly once"
+    proof = _EXECUTED
     return Design("tree", prefer, graph, timetable, 1, used, costs(timetable, used, 1, model), proof, parents)
 
 
@@ -125,7 +132,7 @@ def design_gossip(
     prove_strongly_connected(timetable)
     found = mixing(graph, tolerance)
     repeats = found.slots // len(timetable.slots)
-    proof = f"over the {len(timetable.slots)} phases, every node reaches every other: strongly connected"
+    proof = "over one period every node reaches every other: the union is strongly connected"
     cost = costs(timetable, used, repeats, model)
     return Design("gossip", "latency", graph, timetable, repeats, used, cost, proof, mixing=found)
 

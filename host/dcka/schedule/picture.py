@@ -18,7 +18,7 @@ from dcka.plots.draw import DPI, INK, NODES
 from dcka.schedule.design import Design
 from dcka.schedule.errors import ScheduleError
 from dcka.schedule.layout import Places, by_hops, on_circle
-from dcka.schedule.words import signs, text
+from dcka.schedule.words import counted, signs, text
 
 # Okabe and Ito's colours. The order is that of the signs.
 STATES = {
@@ -48,14 +48,15 @@ def draw_design(design: Design, path: Path, name: str) -> Path:
         raise ScheduleError(f"{path}: a picture is a .png or an .svg file")
     height = float(np.clip(ROW_INCHES * len(design.graph.ids) + 1.2, LEAST_INCHES, MOST_INCHES))
     width = float(np.clip(SLOT_INCHES * len(design.timetable.slots) + 1.0, NARROW_INCHES, WIDE_INCHES))
-    figure = Figure(figsize=(GRAPH_INCHES + width, height + 1.6), dpi=DPI, layout="constrained")
+    graph_width = max(GRAPH_INCHES, 0.8 * height)
+    figure = Figure(figsize=(graph_width + width, height + 1.6), dpi=DPI, layout="constrained")
     lines = text(design, name).splitlines()
     figure.suptitle(lines[0], fontsize=13, fontweight="bold", color=INK)
-    left, right = figure.subplots(1, 2, width_ratios=[GRAPH_INCHES, width])
-    _draw_graph(figure, left, design)
+    left, right = figure.subplots(1, 2, width_ratios=[graph_width, width])
+    _draw_graph(figure, left, design, graph_width)
     _draw_timetable(right, design)
     left.set_title(textwrap.fill(lines[1], TITLE_LETTERS), fontsize=10, loc="left", color=INK)
-    step = f"{design.slots} slots and {design.broadcasts:,} broadcasts an outer step"
+    step = f"{counted(design.slots, 'slot')}, {counted(design.broadcasts, 'broadcast')} an outer step"
     right.set_title(step, fontsize=10, loc="left", color=INK)
     packed = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "dcka", "svg.fonttype": "none"}):
@@ -64,7 +65,7 @@ def draw_design(design: Design, path: Path, name: str) -> Path:
     return path
 
 
-def _draw_graph(figure: Figure, axes: Axes, design: Design) -> None:
+def _draw_graph(figure: Figure, axes: Axes, design: Design, graph_width: float) -> None:
     ids = design.graph.ids
     places = on_circle(len(ids)) if design.kind == "pairs" else by_hops(design.graph.union())
     where = {node: places[index] for index, node in enumerate(ids)}
@@ -72,7 +73,7 @@ def _draw_graph(figure: Figure, axes: Axes, design: Design) -> None:
         every = {link for phase in design.graph.phases for link in phase}
         _lines(axes, where, sorted(every), LINK, 0.8, 1)
     handles = _draw_messages(axes, design, where)
-    size = float(np.clip(9000 / max(1, len(ids)), 40, 420))
+    size = float(np.clip(9000 / max(1, len(ids)), 40, 420)) * (graph_width / GRAPH_INCHES) ** 2
     charges = np.array([design.costs[node].mah for node in ids])
     drawn = axes.scatter(
         places[:, 0],
@@ -92,7 +93,7 @@ def _draw_graph(figure: Figure, axes: Axes, design: Design) -> None:
     low, high = places.min(axis=0), places.max(axis=0)
     margin = 0.08 * float((high - low).max()) or 1.0
     axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin))
-    axes.set(aspect="equal", xticks=[], yticks=[])
+    axes.set(aspect="equal", anchor="N", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     if handles:
         axes.legend(handles=handles, loc="best", fontsize=8, frameon=False)
@@ -114,14 +115,21 @@ def _draw_messages(axes: Axes, design: Design, where: dict[int, Places]) -> list
             {(min(send.sender, other), max(send.sender, other)) for send in slot for other in send.hearers}
         )
         colour = NODES[number % len(NODES)]
-        _lines(axes, where, links, colour, 1.6, 2)
+        # Links that serve in several slots show all their colours, one around the other.
+        width = 1.4 + 0.8 * min(6, len(design.timetable.slots) - 1 - number)
+        _lines(axes, where, links, colour, width, 2 + number / 1000)
         if number < len(NODES):
             handles.append(Line2D([], [], color=colour, linewidth=1.6, label=f"{word} {number}"))
     return handles
 
 
 def _lines(
-    axes: Axes, where: dict[int, Places], links: list[tuple[int, int]], colour: str, width: float, layer: int
+    axes: Axes,
+    where: dict[int, Places],
+    links: list[tuple[int, int]],
+    colour: str,
+    width: float,
+    layer: float,
 ) -> None:
     ends = [np.array([where[a], where[b]]) for a, b in links]
     axes.add_collection(LineCollection(ends, colors=colour, linewidths=width, zorder=layer))
@@ -145,7 +153,7 @@ def _draw_timetable(axes: Axes, design: Design) -> None:
     rows = signs(design)
     slots = len(design.timetable.slots)
     axes.set_xlabel(
-        "slot" if design.repeats == 1 else f"slot of one period; {design.repeats} periods a step", color=INK
+        "slot" if design.repeats == 1 else f"slot of one period; {design.repeats} in a step", color=INK
     )
     axes.set_ylabel("node", color=INK)
     if not slots:

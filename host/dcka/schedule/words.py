@@ -36,16 +36,20 @@ def text(design: Design, name: str) -> str:
     links = len({link for phase in design.graph.phases for link in phase})
     worst = design.costs[design.worst]
     usage = design.usage
+    nodes = counted(len(design.graph.ids), "node")
     lines = [
-        f"{design.kind} on {name}: {len(design.graph.ids)} nodes, {links} links",
+        f"pairs over the nodes of {name}: {nodes}"
+        if design.kind == "pairs"
+        else f"{design.kind} on {name}: {nodes}, {counted(links, 'link')}",
         *_of_kind(design),
-        f"an outer step: {design.slots} slots, {design.broadcasts:,} broadcasts, {design.deliveries:,} deliveries",
+        f"an outer step: {counted(design.slots, 'slot')}, {counted(design.broadcasts, 'broadcast')}, "
+        f"{counted(design.deliveries, 'delivery', 'deliveries')}",
         f"access: {_ACCESS[design.timetable.access]}",
         f"proof: {design.proof}",
         f"awake: {mean_share(design):.0%} of the slots on average, worst node {design.worst} "
         f"{design.share(worst.awake):.0%} (with work in {design.share(worst.busy):.0%})",
         f"modelled charge: {worst.mah:.1f} mAh a day at node {design.worst}, the worst; "
-        f"{mean_mah(design):.1f} on average ({usage.runs_a_day:g} runs a day of {usage.steps} steps, slots of "
+        f"{mean_mah(design):.1f} on average ({design.runs_a_day:.3g} runs a day of {usage.steps} steps, slots of "
         f"{usage.slot_ms:g} ms)",
     ]
     return "\n".join(lines + _table(design))
@@ -80,12 +84,17 @@ def record(design: Design, name: str, notes: tuple[str, ...]) -> dict[str, objec
         "usage": {
             "slot_ms": usage.slot_ms,
             "steps": usage.steps,
-            "runs_a_day": usage.runs_a_day,
+            "runs_a_day": design.runs_a_day,
             "k": usage.k,
             "dims": usage.dims,
             "points": usage.points,
         },
     }
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 slot`, `1,200 slots`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def mean_share(design: Design) -> float:
@@ -149,8 +158,8 @@ def _of_kind(design: Design) -> list[str]:
     if design.mixing is not None:
         found = design.mixing
         return [
-            f"second eigenvalue {found.eigenvalue:.4f} over {len(design.timetable.slots)} phases: the spread is "
-            f"down to {found.tolerance:g} in {found.mixing_slots} slots; window {found.window}"
+            f"second eigenvalue {found.eigenvalue:.4f} over {counted(len(design.timetable.slots), 'phase')}: the "
+            f"spread is down to {found.tolerance:g} in {counted(found.mixing_slots, 'slot')}; window {found.window}"
         ]
     return [f"algorithm: {design.algorithm.value if design.algorithm else ''}; any two nodes may talk"]
 
