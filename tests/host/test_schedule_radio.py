@@ -12,7 +12,6 @@ from dcka.schedule.radio import heard_both_ways
 from dcka.schedule.ulb import FILE, find, radio, reports
 from dcka.topology import TopologyError
 
-
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 
 
