@@ -126,9 +126,13 @@ class Radio:
             self._joined()
             return True
         status = self._station.status()
-        if ticks.diff(now, began) < _JOIN_MS and (status in _UNDER_WAY or status == self._stale):
-            return False
-        self._failed("no address" if self._associated() else _why(status))
+        if status in _UNDER_WAY or status == self._stale:
+            if ticks.diff(now, began) < _JOIN_MS:
+                return False
+            if self._associated():
+                self._failed("no address")
+                return False
+        self._failed(_why(status))
         return False
 
     def _associated(self) -> bool:

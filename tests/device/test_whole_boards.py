@@ -133,6 +133,19 @@ def test_a_board_joins_its_access_point_and_a_real_broker(tmp_path):
     assert "failed.txt" not in files and "crash.txt" not in files
 
 
+def test_an_access_point_that_goes_and_comes_back_elsewhere(tmp_path):
+    moved = {**HOME, "bssid": "0200000000b2", "channel": 3, "from_ms": 2800}
+    files = board_files(points=[{**HOME, "until_ms": 2500}, moved])
+    files["air.json"] = json.dumps({**json.loads(files["air.json"]), "beacons_ms": 100}).encode()
+    with powered(tmp_path, files) as (board, line):
+        line.until("dcka: wifi joined 192.168.1.103 channel 11")
+        line.until("dcka: wifi lost")
+        line.until("dcka: wifi joined 192.168.1.103 channel 3")
+        assert line.heard.count("dcka: wifi failed: no access point") == 1
+        board.power_off()
+        assert board.files()["wifi.bin"] == bytes.fromhex("0200000000b2") + b"\x03home"
+
+
 @pytest.mark.parametrize(
     ("points", "error"),
     [
