@@ -1,7 +1,6 @@
 """The emulated board behaves as a board: at its REPL, over resets and power cuts, and in its bootloader."""
 
 import contextlib
-import os
 import subprocess
 import sys
 import time
@@ -54,6 +53,14 @@ def said(opened, what):
     heard = opened.read_until(what)
     assert heard.endswith(what), heard
     return heard
+
+
+def assert_gone(opened):
+    """The board has gone from the port that `opened` still holds; its name may have been given to another since."""
+    with pytest.raises(OSError):
+        while opened.read(1000):
+            pass
+        raise AssertionError("it is there, and says nothing")
 
 
 def esptool(board, *words):
@@ -251,6 +258,19 @@ def test_a_damaged_file_system_is_told_and_the_repl_answers(tmp_path):
 # ---- power, cable, processes ----
 
 
+def test_what_is_printed_while_nobody_has_the_port_open_is_lost(tmp_path):
+    files = {"main.py": b"import time\nfor i in range(10**6):\n    print('line', i)\n    time.sleep_ms(1)\n"}
+    with EmulatedBoard(tmp_path, extra_files=files) as board:
+        with line(board) as opened:
+            before = int(said(opened, b"\n").split()[-1]) if said(opened, b"line") else 0
+            said(opened, b"\n")
+        writes = board.writes
+        wait_until(lambda: board.on and board.writes == writes, "an answer")
+        with line(board) as opened:
+            said(opened, b"line ")
+            assert int(said(opened, b"\n")) > before + 1
+
+
 def test_without_power_nothing_answers_and_the_files_can_be_seen(tmp_path):
     with EmulatedBoard(tmp_path, extra_files={"lib/a.py": b"a = 1\n"}) as board:
         with pytest.raises(BoardError, match="while it is off"):
@@ -272,9 +292,10 @@ def test_an_unplugged_board_has_no_port_and_keeps_its_flash(tmp_path):
     with EmulatedBoard(tmp_path) as board:
         with raw_repl(board) as repl:
             repl.exec("with open('kept', 'w') as f: f.write('yes')")
-        port = board.port
-        board.unplug()
-        assert not os.path.exists(port)
+        with line(board) as opened:
+            board.unplug()
+            assert_gone(opened)
+        assert board.port == ""
         board.plug_in()
         with raw_repl(board) as repl:
             assert repl.exec("print(open('kept').read())") == b"yes\r\n"
@@ -356,15 +377,16 @@ def test_a_byte_that_is_stored_wrongly_is_found(tmp_path):
 
 
 def test_a_board_that_goes_while_it_is_flashed(tmp_path):
-    with EmulatedBoard(tmp_path, faults=Faults(unplug_after_flashed=4000)) as board:
-        with line(board) as opened:
-            opened.write(SYNC)
-            opened.read_until(b"\xc0")
-            opened.write(b"\xc0" + bytes(3000))
-            assert os.path.exists(board.port)
-            with contextlib.suppress(serial.SerialException):
-                opened.write(bytes(2000))
-        wait_until(lambda: not os.path.exists(board.port), "the end of the port")
+    with EmulatedBoard(tmp_path, faults=Faults(unplug_after_flashed=4000)) as board, line(board) as opened:
+        opened.write(SYNC)
+        opened.read_until(b"\xc0")
+        opened.write(b"\xc0" + bytes(3000))
+        opened.reset_input_buffer()
+        opened.write(SYNC)
+        said(opened, b"\xc0")
+        with contextlib.suppress(OSError):
+            opened.write(bytes(2000))
+        assert_gone(opened)
 
 
 def test_a_held_boot_button_keeps_it_in_the_bootloader(tmp_path):

@@ -5,7 +5,7 @@ Whoever started it commands it over a socket, in JSON lines, each answered by on
 
 import contextlib
 import json
-import selectors
+import select
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -86,7 +86,6 @@ class Board:
         if self._rom is not None:
             self._rom.leave()
             self._rom = None
-            self._line.hold()
         if self.interpreter is not None:
             self.interpreter.kill()
             self.interpreter = None
@@ -130,16 +129,20 @@ class Board:
     # ---- the line ----
 
     def from_line(self) -> None:
-        """A client has written something, or has gone."""
+        """A client has written something."""
         content = self._line.read()
-        if content is None:
-            if self._rom is not None:
-                self._leave_rom()
-        elif self.on and content and not self.faults.silent:
+        if self.on and content and not self.faults.silent:
             if self._rom is not None:
                 self._to_rom(self._rom, content)
             else:
                 self._to_program(content)
+
+    def line_changed(self) -> None:
+        """Somebody has opened or closed the port. Out of the bootloader, the end of a client is the reset."""
+        if self._line.changed():
+            self.from_line()  # its last words
+            if self._rom is not None:
+                self._leave_rom()
 
     def _to_program(self, content: bytes) -> None:
         """What MicroPython gets, or nobody, until esptool asks for the bootloader: ptys can't carry its reset."""
@@ -162,8 +165,6 @@ class Board:
         return self._rom
 
     def _to_rom(self, rom: Rom, content: bytes) -> None:
-        # Now there is a client, whose going is the reset.
-        self._line.watch()
         self._flashed += len(content)
         limit = self.faults.unplug_after_flashed
         if limit is not None and self._flashed > limit:
@@ -175,7 +176,6 @@ class Board:
         rom, self._rom = self._rom, None
         if rom is not None:
             rom.leave()
-        self._line.hold()
         self._hard_reset()
 
     def from_interpreter(self) -> None:
@@ -257,14 +257,20 @@ class Server:
     def _turn(self) -> bool:
         board = self._board
         timeout = board.turn()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._commander, selectors.EVENT_READ, self._command)
-            selector.register(self._line, selectors.EVENT_READ, board.from_line)
-            if board.interpreter is not None and board.listening:
-                selector.register(board.interpreter, selectors.EVENT_READ, board.from_interpreter)
-            ready = selector.select(timeout)
+        if self._line.look_s is not None:
+            board.line_changed()
+            timeout = self._line.look_s if timeout is None else min(timeout, self._line.look_s)
+        # What there is to wait for changes all the time: a selector would be made anew in each turn.
+        actions: dict[int, Callable[[], object]] = {self._commander.fileno(): self._command}
+        if self._line.events is not None:
+            actions[self._line.events] = board.line_changed
+        if self._line.heard:
+            actions[self._line.fileno()] = board.from_line
+        if board.interpreter is not None and board.listening:
+            actions[board.interpreter.fileno()] = board.from_interpreter
+        ready, _, _ = select.select(list(actions), [], [], timeout)
         # Each has its turn, whatever another says.
-        answers = [key.data() for key, _ in ready]
+        answers = [actions[descriptor]() for descriptor in ready]
         return False not in answers
 
     def _command(self) -> bool:
