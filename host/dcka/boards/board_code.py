@@ -32,7 +32,7 @@ try:
  _d_u=hexlify(machine.unique_id()).decode()
 except (ImportError,AttributeError):_d_u=None
 try:
- _d_s=os.statvfs('/');_d_s=(_d_s[1]*_d_s[3],_d_s[1]*_d_s[2])
+ _d_s=os.statvfs('/');_d_s=(_d_s[1]*_d_s[3],_d_s[1]*_d_s[2])if _d_s[1]*_d_s[2]else None
 except OSError:_d_s=None
 gc.collect()
 _d_i=sys.implementation

@@ -9,8 +9,9 @@ import ast
 import contextlib
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import serial  # type: ignore[import-untyped]
 from mpremote import transport_serial  # type: ignore[import-untyped]
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
@@ -27,14 +28,18 @@ PATIENCE_S = 15.0
 
 _BANNER = b"raw REPL; CTRL-B to exit\r\n"
 _PROMPT = b">>> "
+_DOWNLOAD = b"waiting for download"  # the chip's own words
 _END = b"\x04\x04>"
 _INTERRUPT, _RAW, _FRIENDLY, _FINISH = b"\r\x03\x03", b"\r\x01", b"\r\x02", b"\x04"
 # Between two pieces of an answer; a loaded computer can be slower than a board.
 _READ_S = 3.0
+_WRITE_S = 5.0
 _TURN_S = 0.5
 _LISTEN_S = 0.3
-_BANNER_S = 0.6
+# A program may need several Ctrl-C: the first tries are short. A banner that comes late is seen by the next one.
+_FIRST_BANNER_S, _BANNER_S = 0.05, 0.6
 _QUIET_S = 0.05
+_STILL_S = 0.15
 _ANSWER_S = 2.0
 _REBOOT_S = 3.0
 _TAIL_BYTES = 400
@@ -72,29 +77,53 @@ def open_repl(port: str, patience_s: float = PATIENCE_S) -> Iterator["Repl"]:
         repl.close()
 
 
+class _Transport(transport_serial.SerialTransport):  # type: ignore[misc]
+    """mpremote's, whose waits of 10 s that cannot be chosen are cut to `patience_s`."""
+
+    patience_s = 10.0
+
+    def read_until(
+        self,
+        min_num_bytes: int,
+        ending: bytes,
+        timeout: float = 10,
+        data_consumer: Callable[[bytes], object] | None = None,
+        timeout_overall: float | None = None,
+    ) -> bytes:
+        """As mpremote has it."""
+        patience = min(timeout, self.patience_s)
+        return bytes(super().read_until(min_num_bytes, ending, patience, data_consumer, timeout_overall))
+
+
 class Repl:
     """See `open_repl`. All methods raise PortGone where the cable is pulled, BoardSilent where no answer comes."""
 
     def __init__(self, port: str) -> None:
         self.port = port
+        self._entered = False
+        self._doubts = 0
         self._restarted = False
         self._lines = Lines()
         self._loaded: set[str] = set()
         try:
-            self._transport = transport_serial.SerialTransport(port, timeout=_READ_S)
+            self._transport = _Transport(port, timeout=_READ_S)
         except _TROUBLE:
             check_port(port)  # somebody was faster: say who
             raise BoardError(f"{port} cannot be opened: plug the board in anew, and try again") from None
         self._serial = self._transport.serial
+        self._serial.write_timeout = _WRITE_S
 
     def enter(self, patience_s: float = PATIENCE_S) -> None:
         """Stop what runs, and get to the prompt of the raw REPL, with an empty heap behind it."""
         deadline = time.monotonic() + patience_s
         tail = bytearray()
+        banner_s = _FIRST_BANNER_S
         with self._connected():
-            while not (self._stopped(tail) and self._emptied(deadline)):
+            while not (self._stopped(tail, banner_s) and self._emptied(deadline)):
+                banner_s = min(_BANNER_S, 2 * banner_s)
                 if time.monotonic() >= deadline:
                     raise BoardSilent(self._why_silent(bytes(tail), patience_s))
+        self._entered = True
 
     def run(self, code: str, timeout_s: float = 10.0) -> str:
         """Run `code` and return what it prints. `timeout_s`: the longest pause between two characters of it.
@@ -105,6 +134,8 @@ class Repl:
             raise RuntimeError(f"{self.port}: the board has been restarted, and runs its program")
         with self._connected():
             try:
+                self._transport.patience_s = timeout_s
+                self._serial.timeout = min(_READ_S, timeout_s)
                 self._transport.exec_raw_no_follow(code)
                 said, trace = self._transport.follow(timeout_s)
             except TransportError:
@@ -151,7 +182,7 @@ class Repl:
     def close(self) -> None:
         """Restart the program where that was not done, as far as the board still listens; close the port."""
         try:
-            if not self._restarted:
+            if self._entered and not self._restarted:
                 self._write(_INTERRUPT)
                 self._read(_LISTEN_S)
                 self._restart()
@@ -163,18 +194,18 @@ class Repl:
             with contextlib.suppress(*_TROUBLE):
                 self._serial.close()
 
-    def _stopped(self, tail: bytearray) -> bool:
+    def _stopped(self, tail: bytearray, banner_s: float) -> bool:
         """One try to interrupt what runs; whether the raw REPL has announced itself."""
         self._write(_INTERRUPT)
-        tail += self._read(_LISTEN_S)
+        tail += self._read(_FIRST_BANNER_S)
         self._write(_RAW)
-        heard = self._until(_BANNER, _BANNER_S)
+        heard = self._until(_BANNER, banner_s)
         tail += heard
         del tail[:-_TAIL_BYTES]
         return _BANNER in heard
 
     def _emptied(self, deadline: float) -> bool:
-        """Whether the raw REPL answers, and the heap could be emptied; if not, a soft reset is tried for the next time.
+        """Whether the raw REPL answers, and the heap could be emptied; at the second no, a soft reset is tried.
 
         A banner alone is no proof: it can be an old one, or a second task of the board prints into all answers.
         In raw mode a soft reset runs boot.py and not main.py, and ends tasks and timers.
@@ -183,7 +214,8 @@ class Repl:
             with contextlib.suppress(BoardError):
                 self.run(board_code.EMPTY_HEAP)
                 return True
-        if time.monotonic() < deadline:
+        self._doubts += 1
+        if self._doubts > 1 and time.monotonic() < deadline:
             self._write(_INTERRUPT + _RAW)
             self._read(_LISTEN_S)
             self._write(_FINISH)
@@ -198,6 +230,8 @@ class Repl:
         answer = self._until(_END, _ANSWER_S).replace(b"\r\n", b"\n")
         if not answer.endswith(b"OK%d\n" % (factor * 32003) + _END):
             return False
+        if self._read(_STILL_S):
+            return False  # unasked: the next answer would be mixed with it
         self._write(_RAW)
         return self._until(_BANNER, _ANSWER_S, 1).endswith(_BANNER)
 
@@ -240,6 +274,10 @@ class Repl:
         """What pyserial raises in the block, in our words."""
         try:
             yield
+        except serial.SerialTimeoutException:
+            raise BoardSilent(
+                f"{self.port}: the board takes nothing in: press its reset button, or plug it in anew"
+            ) from None
         except (OSError, termios.error):
             raise PortGone(
                 f"{self.port} has gone: the cable came loose, or the board lost its power; plug it in and try again"
@@ -251,6 +289,8 @@ class Repl:
                 f"{self.port}: nothing answers within {patience_s:g} s: is it a board with MicroPython on it? "
                 f"If not: dcka board flash --port {self.port}; if so, press its reset button, or see: dcka board doctor"
             )
+        if _DOWNLOAD in tail:
+            return f"{self.port}: the board waits in its bootloader: press its reset button, and leave BOOT alone"
         lines = Lines()
         *_, last = ["", *lines.feed(tail), *lines.take()]
         return (

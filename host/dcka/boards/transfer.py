@@ -25,7 +25,9 @@ _FLUSH_BYTES = 24 * 1024
 _POINTER_BYTES = 8
 _FOLDER_BLOCKS = 2
 _SPARE_BLOCKS = 4
-_VERIFY_S = 30.0
+# Silence that is none: a board writes and hashes some 100 KB in a second.
+_SLOWEST_BYTES_S = 50_000
+_STEP_S = 10.0
 _CLOSE = "try:_d_e()\nexcept (NameError,OSError):pass"
 
 
@@ -63,7 +65,7 @@ def put_file(
 def room(repl: Repl) -> Room:
     """Ask for the free space."""
     repl.load(board_code.HELPERS)
-    values = repl.value("os.statvfs('/')", _VERIFY_S)
+    values = repl.value("os.statvfs('/')", _STEP_S)
     if not isinstance(values, tuple):
         raise BoardError(f"{repl.port}: the board does not tell its free space, but {values!r}")
     return Room(values[1] * values[3], values[1] * values[2], values[1])
@@ -118,7 +120,10 @@ def copy(repl: Repl, source: str, path: str, content: bytes) -> None:
     repl.load(board_code.COPY)
     try:
         _judge(
-            repl, path, content, repl.run(f"_d_c({source!r},{path!r})\n{_adoption(path, content)}", _VERIFY_S)
+            repl,
+            path,
+            content,
+            repl.run(f"_d_c({source!r},{path!r})\n{_adoption(path, content)}", _patience(content)),
         )
     except BoardRaised as error:
         raise _explained(repl, path, error) from None
@@ -142,11 +147,11 @@ def _send_pieces(
         flushed = done if keep else flushed
         calls.append(f"_d_w({b2a_base64(piece, newline=False)!r},{int(keep)})")
         if done < len(content):
-            repl.run("\n".join(calls), _VERIFY_S)
+            repl.run("\n".join(calls), _STEP_S)
             calls = []
             progress(done, len(content))
     calls += ["_d_e()", _adoption(path, content)]
-    _judge(repl, path, content, repl.run("\n".join(calls), _VERIFY_S))
+    _judge(repl, path, content, repl.run("\n".join(calls), _patience(content)))
     progress(len(content), len(content))
 
 
@@ -165,7 +170,7 @@ def _judge(repl: Repl, path: str, content: bytes, said: str) -> None:
 def _explained(repl: Repl, path: str, error: BoardRaised) -> BoardError:
     """What a board says where a file can't be written, in words for a person; what was begun is taken away."""
     if "ENOSPC" in error.last or "Errno 28" in error.last:
-        repl.run(f"{_CLOSE}\n_d_x({path + '.new'!r})", _VERIFY_S)
+        repl.run(f"{_CLOSE}\n_d_x({path + '.new'!r})", _STEP_S)
         there = room(repl)
         return BoardFull(
             f"{repl.port}: the flash was full while {path} was written ({_kilo(there.free)} of {_kilo(there.total)} "
@@ -181,7 +186,7 @@ def _explained(repl: Repl, path: str, error: BoardRaised) -> BoardError:
 
 def _begun(repl: Repl, path: str, content: bytes) -> int:
     """How many bytes of PATH.new are the beginning of `content`."""
-    there = repl.value(f"_d_h({path + '.new'!r})", _VERIFY_S)
+    there = repl.value(f"_d_h({path + '.new'!r})", _patience(content))
     if not isinstance(there, tuple) or not 0 < there[0] <= len(content):
         return 0
     return int(there[0]) if there[1] == digest(content[: there[0]]) else 0
@@ -192,6 +197,11 @@ def _piece_bytes(repl: Repl) -> int:
     free = repl.value("(gc.collect(),gc.mem_free())[1]")
     size = int(free) // _HEAP_PARTS if isinstance(free, int) else _MIN_PIECE
     return max(_MIN_PIECE, min(_MAX_PIECE, size // 3 * 3))
+
+
+def _patience(content: bytes) -> float:
+    """How long the board may be silent over this file, in seconds."""
+    return _STEP_S + len(content) / _SLOWEST_BYTES_S
 
 
 def _nobody(_done: int, _total: int) -> None:
