@@ -7,8 +7,8 @@ import pytest
 import test_boot
 import test_console
 import test_guard
-import test_wifi
 from bench import Folder, fresh, network
+from wifi_bench import Case
 
 from dcka.boards import joining
 from dcka_core.node import VERSION
@@ -35,7 +35,7 @@ def ready(case):
 
 def wifi_lines(limit, *points):
     """What the radio says within so many ms among these access points."""
-    case = test_wifi.Case()
+    case = Case()
     for point in points:
         network.air.add(**point)
     case.run(limit)

@@ -142,6 +142,8 @@ def test_an_access_point_that_goes_and_comes_back_elsewhere(tmp_path):
         line.until("dcka: wifi lost")
         line.until("dcka: wifi joined 192.168.1.103 channel 3")
         assert line.heard.count("dcka: wifi failed: no access point") == 1
+        # It says so before it writes.
+        line.stop()
         board.power_off()
         assert board.files()["wifi.bin"] == bytes.fromhex("0200000000b2") + b"\x03home"
 
