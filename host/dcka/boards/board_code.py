@@ -32,7 +32,8 @@ try:
  _d_u=hexlify(machine.unique_id()).decode()
 except (ImportError,AttributeError):_d_u=None
 try:
- _d_s=os.statvfs('/');_d_s=(_d_s[1]*_d_s[3],_d_s[1]*_d_s[2])if _d_s[1]*_d_s[2]else None
+ _d_s=os.statvfs('/')[1:4]
+ if not _d_s[1]:_d_s=None
 except OSError:_d_s=None
 gc.collect()
 _d_i=sys.implementation

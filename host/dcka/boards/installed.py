@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dcka.boards import board_code
 from dcka.boards.errors import BoardError
 from dcka.boards.repl import Repl
+from dcka.boards.transfer import Room
 
 # py/persistentcode.h: the index of the native code's architecture in `sys.implementation._mpy`, as mpy-cross names it.
 _MARCHES = {
@@ -76,7 +77,8 @@ def board_facts(repl: Repl) -> Facts:
         if unique and len(unique) == 12
         else None
     )
-    return Facts(version, machine, mpy, _MARCHES.get(mpy >> 10 & 0xF), mac, space[0], space[1], heap)
+    room = Room.of(space)
+    return Facts(version, machine, mpy, _MARCHES.get(mpy >> 10 & 0xF), mac, room.free, room.total, heap)
 
 
 def read_installed(repl: Repl) -> Installed:

@@ -3,7 +3,9 @@
 A piece travels as base64 in a call that raw-paste mode takes: 4 bytes for 3, where a literal needs up to 4 for 1.
 """
 
+import errno
 import hashlib
+import re
 from binascii import b2a_base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +30,8 @@ _SPARE_BLOCKS = 4
 # Silence that is none: a board writes and hashes some 100 KB in a second.
 _SLOWEST_BYTES_S = 50_000
 _STEP_S = 10.0
+# "OSError: [Errno 17] EEXIST", but "OSError: 28": MicroPython has names for some.
+_ERRNO = re.compile(r"OSError: (?:\[Errno )?(\d+)")
 _CLOSE = "try:_d_e()\nexcept (NameError,OSError):pass"
 
 
@@ -47,6 +51,15 @@ class Room:
     total: int
     block: int
 
+    @classmethod
+    def of(cls, values: tuple[int, int, int]) -> "Room":
+        """Of a block's bytes, all blocks and the free ones, as statvfs has them.
+
+        LittleFS counts blocks that files share more than once: on a full flash the free ones pass below 0, unsigned.
+        """
+        block, blocks, free = values
+        return cls((free if free <= blocks else 0) * block, blocks * block, block)
+
 
 def put_file(
     repl: Repl, path: str, content: bytes, *, progress: Progress | None = None, resume: bool = False
@@ -65,10 +78,10 @@ def put_file(
 def room(repl: Repl) -> Room:
     """Ask for the free space."""
     repl.load(board_code.HELPERS)
-    values = repl.value("os.statvfs('/')", _STEP_S)
-    if not isinstance(values, tuple):
+    values = repl.value("os.statvfs('/')[1:4]", _STEP_S)
+    if not isinstance(values, tuple) or len(values) != 3:
         raise BoardError(f"{repl.port}: the board does not tell its free space, but {values!r}")
-    return Room(values[1] * values[3], values[1] * values[2], values[1])
+    return Room.of(values)
 
 
 def needed(files: Mapping[str, bytes], block: int) -> int:
@@ -169,14 +182,16 @@ def _judge(repl: Repl, path: str, content: bytes, said: str) -> None:
 
 def _explained(repl: Repl, path: str, error: BoardRaised) -> BoardError:
     """What a board says where a file can't be written, in words for a person; what was begun is taken away."""
-    if "ENOSPC" in error.last or "Errno 28" in error.last:
+    found = _ERRNO.search(error.last)
+    number = int(found[1]) if found else 0
+    if number == errno.ENOSPC:
         repl.run(f"{_CLOSE}\n_d_x({path + '.new'!r})", _STEP_S)
         there = room(repl)
         return BoardFull(
             f"{repl.port}: the flash was full while {path} was written ({_kilo(there.free)} of {_kilo(there.total)} "
             f"are free); the old file is in place. Remove files that are not dcka's from the board"
         )
-    if "EEXIST" in error.last:
+    if number == errno.EEXIST:
         return BoardError(
             f"{repl.port}: the board's file system cannot replace a file in one step (is it FAT?), so a power cut "
             f"could leave half a version. LittleFS can: dcka board flash --erase --port {repl.port} makes one"
