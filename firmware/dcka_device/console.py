@@ -85,6 +85,6 @@ def _trouble_of(link: "Link") -> str:
     if code is not None:
         return "unavailable (%s)" % error
     connector: Any = link.connector
-    if connector is not None and connector.last_error is not None:
-        return "%s (%s)" % (getattr(connector, "reason", "") or "closed", connector.last_error)
-    return "closed (%s)" % error
+    if connector is None:
+        return "closed (%s)" % error
+    return "%s (%s)" % (connector.reason, connector.last_error or error)

@@ -80,8 +80,12 @@ class Link:
         self.client.on_oversized = self._skip
 
     def _connector(self) -> Connector:
-        broker = self._broker
-        self.connector = Connector(broker["host"], broker["port"], broker.get("ca"))
+        kind = Connector
+        if self._broker.get("ca"):
+            from dcka_device.tls import TlsConnector
+
+            kind = TlsConnector
+        self.connector = kind(self._broker)
         return self.connector
 
     def open(self) -> None:

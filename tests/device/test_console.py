@@ -97,6 +97,8 @@ def test_a_connection_that_only_the_client_knows_the_end_of():
     case.look()
     case.fail("closed", None, ValueError("timed out awaiting pingresp"))
     assert case.look() == ["broker failed: closed (timed out awaiting pingresp)"]
+    case.fail("too slow", None, ValueError("timed out awaiting connack"))
+    assert case.look() == ["broker failed: too slow (timed out awaiting connack)"]
 
 
 def retry(case):
