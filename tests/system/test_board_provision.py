@@ -13,6 +13,7 @@ from dcka.boards.provisioning import provision, wanted_version
 from dcka.boards.repl import open_repl
 from dcka.boards.secrets import Secrets
 from dcka.boards.transfer import BoardFull
+from dcka.boards.versions import WrongFileSystem, require_fit
 from dcka.broker import open_broker
 from dcka.config import from_mapping
 
@@ -208,3 +209,30 @@ def test_a_board_that_somebody_stopped_says_so(blank, config):
     blank.power_on()
     with pytest.raises(joining.NodeStopped, match="/stop"):
         joined(blank, version)
+
+
+def test_a_fat_file_system_is_told_from_littlefs_and_refused(tmp_path, blank):
+    fat = b"""import vfs
+class Memory:
+    def __init__(self):
+        self.data = bytearray(512 * 64)
+    def readblocks(self, n, buf):
+        buf[:] = self.data[n * 512 : n * 512 + len(buf)]
+    def writeblocks(self, n, buf):
+        self.data[n * 512 : n * 512 + len(buf)] = buf
+    def ioctl(self, op, arg):
+        return {4: 64, 5: 512}.get(op, 0)
+vfs.umount("/")
+memory = Memory()
+vfs.VfsFat.mkfs(memory)
+vfs.mount(memory, "/")
+print("FAT")
+"""
+    with EmulatedBoard(tmp_path / "fat", extra_files={"boot.py": fat}) as made:
+        heard(made.port, "FAT")
+        with open_repl(made.port) as repl:
+            facts = board_facts(repl)
+            with pytest.raises(WrongFileSystem, match="dcka board flash --erase"):
+                require_fit(made.port, facts)
+    with open_repl(blank.port) as repl:
+        require_fit(blank.port, board_facts(repl))

@@ -24,6 +24,7 @@ try:
 except (OSError,ValueError):pass
 """
 
+# The last but one: whether the file system is FAT. `vfs.mount()` tells since 1.25; before, the flash's first bytes do.
 FACTS = """\
 import sys,os,gc
 from binascii import hexlify
@@ -35,9 +36,19 @@ try:
  _d_s=os.statvfs('/')[1:4]
  if not _d_s[1]:_d_s=None
 except OSError:_d_s=None
+_d_k=''
+try:
+ import vfs
+ _d_k=str(vfs.mount())
+except (ImportError,TypeError):
+ try:
+  from flashbdev import bdev
+  _d_k=bytearray(64);bdev.readblocks(0,_d_k,0);_d_k=str(bytes(_d_k))
+ except Exception:pass
 gc.collect()
 _d_i=sys.implementation
-print(repr((tuple(_d_i[1][:3]),getattr(_d_i,'_machine',''),getattr(_d_i,'_mpy',0),_d_u,_d_s,gc.mem_free())))
+_d_k='VfsFat' in _d_k or 'MSDOS' in _d_k
+print(repr((tuple(_d_i[1][:3]),getattr(_d_i,'_machine',''),getattr(_d_i,'_mpy',0),_d_u,_d_s,_d_k,gc.mem_free())))
 """
 
 # _d_h: (size, SHA-256) of a file, None where there is none. _d_l: each file of a tree in a line of its own.

@@ -26,7 +26,7 @@ class NoFileSystem(BoardError):
 class Facts:
     """`version` of MicroPython. `mpy`: `sys.implementation._mpy`, 0 where it loads none. `march`: mpy-cross's name of
     the native code that it runs, None for none. `mac`: "aa:bb:cc:dd:ee:ff", None where the interpreter has none.
-    `heap_bytes`: free heap.
+    `heap_bytes`: free heap. `fat`: the file system is FAT, which replaces no file in one step.
     """
 
     version: tuple[int, int, int]
@@ -37,6 +37,7 @@ class Facts:
     free_bytes: int
     total_bytes: int
     heap_bytes: int = 0
+    fat: bool = False
 
     @property
     def mpy_version(self) -> tuple[int, int]:
@@ -65,7 +66,7 @@ class Installed:
 def board_facts(repl: Repl) -> Facts:
     """Ask the interpreter. Raises NoFileSystem, with the way to make one; it is not made here."""
     answer = _parsed(repl, repl.run(board_code.FACTS))
-    version, machine, mpy, unique, space, heap = answer
+    version, machine, mpy, unique, space, fat, heap = answer
     if space is None:
         raise NoFileSystem(
             f"{repl.port}: the board's flash has no file system (a new chip, or a damaged one). Make one, which "
@@ -78,7 +79,7 @@ def board_facts(repl: Repl) -> Facts:
         else None
     )
     room = Room.of(space)
-    return Facts(version, machine, mpy, _MARCHES.get(mpy >> 10 & 0xF), mac, room.free, room.total, heap)
+    return Facts(version, machine, mpy, _MARCHES.get(mpy >> 10 & 0xF), mac, room.free, room.total, heap, fat)
 
 
 def read_installed(repl: Repl) -> Installed:

@@ -183,18 +183,12 @@ def _judge(repl: Repl, path: str, content: bytes, said: str) -> None:
 def _explained(repl: Repl, path: str, error: BoardRaised) -> BoardError:
     """What a board says where a file can't be written, in words for a person; what was begun is taken away."""
     found = _ERRNO.search(error.last)
-    number = int(found[1]) if found else 0
-    if number == errno.ENOSPC:
+    if found and int(found[1]) == errno.ENOSPC:
         repl.run(f"{_CLOSE}\n_d_x({path + '.new'!r})", _STEP_S)
         there = room(repl)
         return BoardFull(
             f"{repl.port}: the flash was full while {path} was written ({_kilo(there.free)} of {_kilo(there.total)} "
             f"are free); the old file is in place. Remove files that are not dcka's from the board"
-        )
-    if number == errno.EEXIST:
-        return BoardError(
-            f"{repl.port}: the board's file system cannot replace a file in one step (is it FAT?), so a power cut "
-            f"could leave half a version. LittleFS can: dcka board flash --erase --port {repl.port} makes one"
         )
     return BoardError(f"{repl.port}: {path} cannot be written: the board raised {error.last}")
 
@@ -224,4 +218,4 @@ def _nobody(_done: int, _total: int) -> None:
 
 
 def _kilo(count: int) -> str:
-    return f"{count / 1024:.0f} KB" if count < 1024 * 1024 else f"{count / 1024 / 1024:.1f} MB"
+    return f"{count // 1024:,} KB"

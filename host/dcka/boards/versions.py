@@ -42,6 +42,10 @@ class WrongMicroPython(BoardError):
     """The board's MicroPython cannot run our firmware."""
 
 
+class WrongFileSystem(BoardError):
+    """The board's file system cannot hold what we promise."""
+
+
 @dataclass(frozen=True)
 class Version:
     """`files`: path within the folder → content, with version.json and node.json. `folder`: "fw-…", its name.
@@ -68,7 +72,8 @@ class Version:
 
 
 def require_fit(port: str, facts: Facts, source: bool = False) -> None:
-    """Raises WrongMicroPython for a board whose MicroPython is too old, or loads other .mpy files than ours."""
+    """Raises WrongMicroPython for a board whose MicroPython is too old, or loads other .mpy files than ours, and
+    WrongFileSystem for FAT: a power cut while it replaces main.py leaves none."""
     said = ".".join(str(part) for part in facts.version)
     if facts.version[: len(MINIMUM)] < MINIMUM:
         oldest = ".".join(str(part) for part in MINIMUM)
@@ -81,6 +86,12 @@ def require_fit(port: str, facts: Facts, source: bool = False) -> None:
         raise WrongMicroPython(
             f"{port}: the board's MicroPython {said} loads .mpy files of version {theirs}, and dcka's compiler makes "
             f"{MPY[0]}.{MPY[1]}: flash a newer MicroPython with dcka board flash --port {port}, or use --source"
+        )
+
+    if facts.fat:
+        raise WrongFileSystem(
+            f"{port}: the board's file system is FAT, of an old MicroPython: a power cut while it replaces a file "
+            f"leaves none. Make it LittleFS, which erases it: dcka board flash --erase --port {port}"
         )
 
 
