@@ -44,13 +44,10 @@ _DESIGN_OPTIONS = (
     click.option(
         "--kind", metavar="KIND", help="tree, gossip or pairs.  [default: tree, or the network file's]"
     ),
-    click.option(
-        "--prefer", metavar="WHAT", default="latency", help="latency or energy.  [default: latency]"
-    ),
+    click.option("--prefer", metavar="WHAT", help="latency or energy.  [default: latency]"),
     click.option(
         "--access",
         metavar="WHO",
-        default="two-hop",
         help="tree: who may send in one slot: two-hop (nodes further apart), one, or any.  [default: two-hop]",
     ),
     click.option(
@@ -79,6 +76,23 @@ _USAGE_OPTIONS = (
     ),
 )
 
+_SOURCES_OF = {
+    "min_rssi": ("rssi", "ulb"),
+    "radius": ("topology",),
+    "seed": ("topology",),
+    "columns": ("topology",),
+    "nodes": ("topology", "edges", "rssi"),
+    "split": ("topology", "edges", "rssi", "ulb"),
+}
+_KINDS_OF = {
+    "prefer": ("tree", "pairs"),
+    "access": ("tree",),
+    "root": ("tree",),
+    "max_depth": ("tree",),
+    "algorithm": ("pairs",),
+    "tolerance": ("gossip",),
+}
+
 
 class _Source(NamedTuple):
     """`tables`: the sections of the network file that the graph is from, {} where it is from elsewhere."""
@@ -103,7 +117,7 @@ def _options(command: Decorated) -> Decorated:
     "schedule",
     epilog=examples(
         "dcka schedule                                          the network file's topology",
-        "dcka schedule --topology random --nodes 20 --radius 0.3 --picture radio.png",
+        "dcka schedule --topology random --nodes 20 --radius 0.4 --picture radio.png",
         "dcka schedule --rssi heard.csv --min-rssi -85 --prefer energy --slot-ms 4000",
         "dcka schedule --edges links.csv --write tree.toml      for: dcka run --network tree.toml",
         "dcka schedule --kind pairs --topology complete --nodes 20 --json",
@@ -169,8 +183,11 @@ def _design(source: _Source, given: dict[str, Any], usage: "Usage") -> "Design":
     from dcka.schedule.design import KINDS, PREFERENCES
 
     kind = _one_of("--kind", given["kind"] or source.kind, KINDS)
-    prefer = _one_of("--prefer", given["prefer"], PREFERENCES)
-    access = Access(_one_of("--access", given["access"], ("two-hop", "one", "any")))
+    prefer = _one_of("--prefer", given["prefer"] or "latency", PREFERENCES)
+    access = Access(_one_of("--access", given["access"] or "two-hop", ("two-hop", "one", "any")))
+    _refuse_foreign(given, kind, _KINDS_OF, "--kind ")
+    if given["max_depth"] is not None and prefer != "energy":
+        raise UsageError("--max-depth goes with --prefer energy: else the tree is as shallow as can be")
     if kind == "tree":
         root = source.root if given["root"] is None else given["root"]
         return design_tree(
@@ -201,7 +218,7 @@ def _source(network: Path | None, given: dict[str, Any]) -> _Source:
         raise UsageError(f"--{named[0]} and --{named[1]} both name a graph; keep one of them")
     if network is not None and named:
         raise UsageError(f"--network and --{named[0]} both name a graph; keep one of them")
-    _refuse_foreign(given, named[0] if named else "network")
+    _refuse_foreign(given, named[0] if named else "network", _SOURCES_OF, "--")
     if not named:
         return _of_network_file(network)
     ids = _ids(given["nodes"])
@@ -209,7 +226,7 @@ def _source(network: Path | None, given: dict[str, Any]) -> _Source:
     if split < 1:
         raise UsageError(f"--split {split}: at least one phase")
     if given["topology"] is not None:
-        return _generated(ids or range(1, 21), given)
+        return _generated(range(1, 21) if ids is None else ids, given)
     if given["edges"] is not None:
         found = read_edges(given["edges"], ids)
     elif given["rssi"] is not None:
@@ -220,19 +237,11 @@ def _source(network: Path | None, given: dict[str, Any]) -> _Source:
     return _Source(found.graph(split), found.name, found.notes, "tree", 9, 1e-4, None, {})
 
 
-def _refuse_foreign(given: dict[str, Any], source: str) -> None:
-    """Options of another source of the graph are refused, rather than ignored."""
-    takes = {
-        "min_rssi": ("rssi", "ulb"),
-        "radius": ("topology",),
-        "seed": ("topology",),
-        "columns": ("topology",),
-        "nodes": ("topology", "edges", "rssi"),
-        "split": ("topology", "edges", "rssi", "ulb"),
-    }
-    for option, sources in takes.items():
-        if given[option] is not None and source not in sources:
-            with_them = " or ".join(f"--{one}" for one in sources)
+def _refuse_foreign(given: dict[str, Any], word: str, takes: dict[str, tuple[str, ...]], prefix: str) -> None:
+    """Options that belong to another source of the graph, or another kind, are refused rather than ignored."""
+    for option, words in takes.items():
+        if given[option] is not None and word not in words:
+            with_them = " or ".join(f"{prefix}{one}" for one in words)
             raise UsageError(f"--{option.replace('_', '-')} goes with {with_them}")
 
 
@@ -263,17 +272,20 @@ def _of_network_file(network: Path | None) -> _Source:
 
 
 def _ids(words: str | None) -> "range | list[int] | None":
-    """`20` is the nodes 1 … 20; `1-5,9` are ids. Raises UsageError."""
+    """`20` is the nodes 1 … 20; `1-5,9` are ids; cut after the first one that is too high, which is refused where
+    the graph is made. Raises UsageError."""
+    from dcka.topology.graph import MAX_ID
+
     if words is None:
         return None
     refused = UsageError(f"--nodes {words}: give how many nodes there are, or their ids such as 1-5,9")
     ids: list[int] = []
     try:
         if words.isascii() and words.isdigit():
-            return range(1, int(words) + 1)
+            return range(1, min(int(words), MAX_ID + 1) + 1)
         for word in words.split(","):
             first, dash, last = word.partition("-")
-            ids.extend(range(int(first), int(last if dash else first) + 1))
+            ids.extend(range(int(first), min(int(last if dash else first), MAX_ID + 1) + 1))
     except ValueError:
         raise refused from None
     return ids

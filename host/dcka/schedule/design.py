@@ -107,8 +107,11 @@ def design_tree(
         raise ScheduleError(f"a tree of {max_depth} hops does not reach everyone; it takes {least} at least")
 
     def score(tree: Parents) -> Score:
-        charges = [cost.mah for cost in costs(tree_timetable(near, tree, access), used, 1, model).values()]
-        return (round(max(charges), 9), round(sum(charges), 9))
+        charges = {
+            node: cost.mah for node, cost in costs(tree_timetable(near, tree, access), used, 1, model).items()
+        }
+        hardest = max(charges, key=lambda node: charges[node])
+        return (round(charges[hardest], 9), round(sum(charges.values()), 9)), hardest
 
     near = graph.union()
     if prefer == "energy":

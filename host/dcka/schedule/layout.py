@@ -11,6 +11,8 @@ Places = NDArray[np.float64]
 
 _ROUNDS = 60
 """Of stress majorisation: on the graphs tried, later rounds move nothing that one could see."""
+_WORK = 3_000_000
+"""Pairs of nodes that are looked at in all rounds together: a second or two."""
 
 
 def by_hops(near: Neighbours) -> Places:
@@ -25,7 +27,7 @@ def by_hops(near: Neighbours) -> Places:
     hops = _hops(near)
     places = _scaled(hops)
     inverse = np.linalg.pinv(_laplacian(np.where(hops > 0, 1 / np.maximum(hops, 1) ** 2, 0.0)))
-    for _ in range(_ROUNDS):
+    for _ in range(min(_ROUNDS, _WORK // count**2)):
         apart = np.linalg.norm(places[:, None] - places[None], axis=2)
         pull = np.where((hops > 0) & (apart > 1e-9), 1 / (np.maximum(hops, 1) * np.maximum(apart, 1e-9)), 0.0)
         places = inverse @ (_laplacian(pull) @ places)

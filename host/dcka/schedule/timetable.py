@@ -76,21 +76,16 @@ class Timetable:
 
     def rows(self) -> dict[int, tuple[Row, ...]]:
         """For every id, what it does in each slot."""
-        rows: dict[int, list[Row]] = {node: [] for node in self.ids}
-        for slot in self.slots:
+        rows = {node: [Row.REST] * len(self.slots) for node in self.ids}
+        for number, slot in enumerate(self.slots):
             senders = {send.sender for send in slot}
             hearers = {hearer for send in slot for hearer in send.hearers}
-            for node, row in rows.items():
-                row.append(_row(node in senders, node in hearers))
+            for node in senders | hearers:
+                both = node in senders and node in hearers
+                rows[node][number] = Row.BOTH if both else Row.SENDS if node in senders else Row.HEARS
         return {node: tuple(row) for node, row in rows.items()}
 
 
 def in_order(slots: Iterable[Iterable[Send]]) -> tuple[tuple[Send, ...], ...]:
     """The slots with each one's broadcasts in the order of their senders."""
     return tuple(tuple(sorted(slot, key=lambda send: (send.sender, send.hearers))) for slot in slots)
-
-
-def _row(sends: bool, hears: bool) -> Row:
-    if sends:
-        return Row.BOTH if hears else Row.SENDS
-    return Row.HEARS if hears else Row.REST

@@ -78,14 +78,22 @@ def _filled(
 ) -> list[list[int]]:
     """The senders of each slot: everyone in `waits_for` once, and after those of them that it waits for."""
     waiting = {node: {other for other in others if other in waits_for} for node, others in waits_for.items()}
+    blocks: dict[int, list[int]] = {}
+    for node, others in waiting.items():
+        for other in others:
+            blocks.setdefault(other, []).append(node)
+    ready = sorted((node for node, others in waiting.items() if not others), key=order)
     slots = []
-    while waiting:
-        ready = sorted((node for node, others in waiting.items() if not others), key=order)
+    while ready:
         slot = _together(ready, near, access)
+        sent = set(slot)
+        fresh = []
         for node in slot:
-            del waiting[node]
-        for others in waiting.values():
-            others.difference_update(slot)
+            for other in blocks.get(node, ()):
+                waiting[other].remove(node)
+                if not waiting[other]:
+                    fresh.append(other)
+        ready = sorted([*(node for node in ready if node not in sent), *fresh], key=order)
         slots.append(slot)
     return slots
 
