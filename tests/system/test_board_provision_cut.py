@@ -13,8 +13,14 @@ from dcka.boards.provisioning import provision
 from dcka.boards.repl import open_repl
 
 OLD, NEW = small_version("old"), small_version("new")
+# Swept away after main.py was renamed.
+STALE = {
+    "fw-0badc0de0000/stale.py": b"# stale",
+    "fw-0badc0de0000/deep/stale.py": b"# stale",
+    "failed.txt": b"1",
+}
 STARTS = {"runs old whole []", "runs new whole []"}
-# All writes in so many runs of the test; together they are one of each.
+# So many cuts, spread from the first write to the last.
 PARTS = 6
 
 
@@ -26,7 +32,7 @@ class CableCut(Exception):
 def flash_before(tmp_path_factory):
     """The flash of a board that has started the old version, and how many writes it takes to the new one."""
     folder = tmp_path_factory.mktemp("before")
-    with EmulatedBoard(folder / "board", extra_files=flash_files(OLD)) as board:
+    with EmulatedBoard(folder / "board", extra_files=flash_files(OLD) | STALE) as board:
         assert heard(board.port, "runs ") == "runs old whole []"
         board.power_off()
         shutil.copytree(folder / "board", folder / "kept")
@@ -79,7 +85,7 @@ def check_what_boots_and_finish(board):
 def test_the_power_is_cut_at_a_write(flash_before, tmp_path, part):
     folder, writes = flash_before
     assert writes > PARTS
-    # From a first version with nothing written yet to the last write, which renames main.py or sweeps behind it.
+    # From the first write to the last, which sweeps behind the renamed main.py.
     count = round(part * (writes - 1) / (PARTS - 1))
     shutil.copytree(folder, tmp_path / "board")
     with EmulatedBoard(tmp_path / "board") as board:
@@ -89,8 +95,8 @@ def test_the_power_is_cut_at_a_write(flash_before, tmp_path, part):
         assert cut
         assert failed
         started = check_what_boots_and_finish(board)
-        if count == 0:
-            assert started == "runs old whole []"
+        if count in (0, writes - 1):
+            assert started == ("runs new whole []" if count else "runs old whole []")
 
 
 def test_the_cable_is_pulled_at_every_seventh_message(flash_before, tmp_path, monkeypatch):
