@@ -8,13 +8,12 @@ from typing import Any
 
 from dcka.boards.asking import PATIENCE_S, Detect, ask_all
 from dcka.boards.chips import RISC_V, Chip, chip_named
-from dcka.boards.doctor.access import program_at
 from dcka.boards.doctor.usb import is_board
 from dcka.boards.errors import BoardError, BoardSilent
 from dcka.boards.flashing import PARALLEL, Detected, detect_all
 from dcka.boards.images import MINIMUM, MINIMUM_RISC_V
 from dcka.boards.installed import Facts, Installed, NoFileSystem, board_facts, read_installed
-from dcka.boards.ports import PortInfo
+from dcka.boards.ports import PortInfo, holder
 from dcka.boards.registry import Board
 from dcka.boards.repl import open_repl
 from dcka.boards.whose import who_is
@@ -79,7 +78,7 @@ def identify_all(
     chosen: bool = True,
     ask: Ask = ask_micropython,
     detect: Detect = detect_all,
-    holder_of: Callable[[str], str | None] = program_at,
+    holder_of: Callable[[str], str | None] = holder,
 ) -> list[BoardRow]:
     """The boards on these ports, at most `parallel` asked at a time, in the order of the ports. Main thread only.
 

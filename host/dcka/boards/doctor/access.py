@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from dcka.boards.doctor.usb import usb_chip
 from dcka.boards.doctor.verdicts import Check, ok, wrong
-from dcka.boards.errors import BoardError, PortBusy
-from dcka.boards.ports import PortInfo, check_port, holder
-
-_PTYS = ("/dev/pts/", "/dev/ttys")
+from dcka.boards.ports import PortInfo, holder
 
 
 @dataclass(frozen=True)
@@ -45,24 +42,8 @@ def access_to(path: str) -> Access:
         may_open=os.access(path, os.R_OK | os.W_OK),
         group=group if group not in ("root", "wheel") else None,
         member=group is not None and _is_member(status.st_gid),
-        holder=program_at(path),
+        holder=holder(path),
     )
-
-
-def program_at(path: str) -> str | None:
-    """The other program that has the port open, as "minicom (pid 123)"; None for none.
-
-    A pseudo-terminal (an emulated board) is open at whoever makes it: it is busy only where somebody has claimed it.
-    """
-    if not os.path.realpath(path).startswith(_PTYS):
-        return holder(path)
-    try:
-        check_port(path)
-    except PortBusy:
-        return holder(path) or "another program"
-    except BoardError:
-        pass  # not busy, then; what else is wrong with it, other checks tell
-    return None
 
 
 def check_there(port: PortInfo, access: Access) -> Check:

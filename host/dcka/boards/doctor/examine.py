@@ -1,9 +1,10 @@
 """The examination: the computer, then each port, then each board, as far as one can get."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dcka.boards.asking import PATIENCE_S, Detect, ask_all
+from dcka.boards.console_text import RealNames
 from dcka.boards.doctor.access import Access, access_to, check_access
 from dcka.boards.doctor.board import Expected, check_board, no_micropython, nothing_answers
 from dcka.boards.doctor.computer import Computer, check_computer, this_computer
@@ -34,15 +35,19 @@ _SAID = ""
 Visit = Callable[[str], Seen]
 
 
-def visit(port: str, wait_s: float = WAIT_S) -> Seen:
-    """Look at a board from within, restart it, and listen whether its node gets ready. Raises BoardError."""
+def visit(port: str, wait_s: float = WAIT_S, names: Mapping[str, Mapping[str, str]] | None = None) -> Seen:
+    """Look at a board from within, restart it, and listen whether its node gets ready. Raises BoardError.
+
+    `names`: see RealNames, for what it says if it crashes.
+    """
+    real = RealNames(names or {})
     with open_repl(port, PATIENCE_S) as repl:
         found = look(repl)
         if not isinstance(found.config, dict) or wait_s <= 0:
             return Seen(found)
         repl.soft_reset()
         try:
-            wait_until_joined(repl.lines(wait_s), wait_s)
+            wait_until_joined(map(real.line, repl.lines(wait_s)), wait_s)
         except JoinError as error:
             return Seen(found, str(error))
         return Seen(found, "")

@@ -101,7 +101,7 @@ def _look(found: Mapping[str, Any]) -> Look:
         platform=found["platform"],
         version=found["version"],
         machine=found["machine"],
-        room=found["room"],
+        room=_room(found["room"]),
         boot_py=bool(found.get("boot.py")),
         folder=found.get("folder"),
         config=found.get("config"),
@@ -112,3 +112,11 @@ def _look(found: Mapping[str, Any]) -> Look:
         crash=tuple((found.get("crash.txt") or "").splitlines()),
         data=found.get("data"),
     )
+
+
+def _room(told: tuple[int, int] | None) -> tuple[int, int] | None:
+    """A LittleFS that is nearly full counts more blocks than it has as used, and what is free wraps around zero."""
+    if told is None:
+        return None
+    free, total = told
+    return (free if free <= total else 0), total

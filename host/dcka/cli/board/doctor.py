@@ -3,7 +3,7 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,8 +71,12 @@ def command(
     if ports or all_:
         closed = {check.port for check in checks if check.verdict == "wrong"}
         reachable = [port for port in chosen if port.path not in closed]
+        names = _names()
         checks += examine_boards(
-            reachable, _expected(network, state), jobs or PARALLEL, visit=lambda port: visit(port, wait_s)
+            reachable,
+            _expected(network, state, names),
+            jobs or PARALLEL,
+            visit=lambda port: visit(port, wait_s, names),
         )
         # A board's checks below those of its port.
         places = ["", *(port.path for port in chosen)]
@@ -84,18 +88,25 @@ def command(
     return 0 if well else 1
 
 
-def _expected(network: Path | None, state: Path | None) -> "Callable[[PortInfo], Expected]":
+def _names() -> Mapping[str, Mapping[str, str]]:
+    """What the build of this dcka's firmware shortened."""
+    from dcka.emulation.prepare import prepare
+    from dcka.firmware_files import board_files
+
+    return prepare(board_files()).names
+
+
+def _expected(
+    network: Path | None, state: Path | None, names: Mapping[str, Mapping[str, str]]
+) -> "Callable[[PortInfo], Expected]":
     from dcka.boards.doctor.board import Expected
     from dcka.boards.ports import find_ports
     from dcka.boards.whose import who_is
     from dcka.cli.board.places import config_if_any, registry_for
-    from dcka.emulation.prepare import prepare
-    from dcka.firmware_files import board_files
     from dcka_core.node import VERSION
 
     config = config_if_any(network)
     registry = registry_for(network, state)
-    names = prepare(board_files()).names
 
     def expected(port: "PortInfo") -> Expected:
         who = who_is(port, find_ports(), registry.boards() if registry else ())
