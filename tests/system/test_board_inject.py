@@ -155,7 +155,11 @@ def test_what_does_not_fit_is_refused_before_the_first_byte(board: EmulatedBoard
     before = board.writes
     parts: list[float] = []
     result = inject(board, huge, parts.append)
-    assert "nothing was sent" in result.error and "1.5 MB" in result.error and result.exit_code != 0
+    assert (
+        "nothing was sent" in result.error
+        and "of 2,048 KB are free" in result.error
+        and result.exit_code != 0
+    )
     assert parts == []
     assert board.writes - before < 30  # its boot counter, and no more
     assert files(board) == {"data.bin": OLD.data_file(1)}
