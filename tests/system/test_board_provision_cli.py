@@ -6,7 +6,9 @@ import pytest
 from board_bench import NETWORK, caller, write_network
 from board_versions import heard
 
+from dcka.boards import ports
 from dcka.boards.emulated import EmulatedBoard
+from dcka.boards.ports import PortInfo
 from dcka.broker import open_broker
 
 MACS = [f"24:0a:c4:00:00:0{number}" for number in range(1, 6)]
@@ -48,8 +50,8 @@ def broker():
 def test_four_boards_at_once_and_one_is_gone(call, boards, broker, tmp_path):
     write_network(tmp_path, nodes=4, broker=broker)
     plugged = [boards(number) for number in (1, 2, 3)]
-    ports = [argument for board in plugged for argument in ("--port", board.port)]
-    outcome = call("provision", *ports, "--port", GONE, "--json")
+    named = [argument for board in plugged for argument in ("--port", board.port)]
+    outcome = call("provision", *named, "--port", GONE, "--json")
     assert outcome.code == 3
     record = outcome.json
     assert (record["provisioned"], record["failed"]) == (3, 1)
@@ -200,3 +202,16 @@ def test_somebody_elses_main_py_is_mentioned(call, tmp_path):
         outcome = call("provision", "--port", board.port, "--no-wait")
     assert outcome.code == 0
     assert "main.py that is not dcka's; it is replaced" in outcome.err
+
+
+def test_with_all_nothing_is_written_to_what_no_board_has(call, boards, tmp_path, monkeypatch):
+    write_network(tmp_path, nodes=3)
+    printer = PortInfo("/dev/pts/99998", "a printer", 0x04B8, 0x0202)
+    found = ports.find_ports
+    monkeypatch.setattr(ports, "find_ports", lambda: [printer, *found()])
+    outcome = call("provision", "--all", "--no-wait", "--json", boards=(boards(1),))
+    assert outcome.code == 0, outcome.err
+    assert [row["port"] for row in outcome.json["boards"]] == [boards(1).port]
+    assert "not opened: /dev/pts/99998 (a printer)" in outcome.err
+    monkeypatch.setattr(ports, "find_ports", lambda: [printer])
+    assert call("provision", "--all").code == 3

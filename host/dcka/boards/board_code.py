@@ -119,7 +119,7 @@ print(repr((_d_p,)+(_d_k('node.json','network','node')+_d_k('version.json','firm
 for _d_t in list(os.ilistdir('/')):
  _d_q='/'+_d_t[0]
  if _d_t[1]&0x4000:
-  if _d_t[0][:3]=='fw-':_d_l(_d_q)
+  if _d_t[0][:3]=='fw-' and len(_d_t[0])==15:_d_l(_d_q)
  elif _d_q in('/boot.py','/main.py','/boot.py.new','/main.py.new'):print(repr((_d_q,)+_d_h(_d_q)))
 """
 

@@ -132,7 +132,7 @@ class Fleet:
         session.installed = read_installed(repl)
 
     def _open(self, session: Session) -> Repl:
-        session.repl = session.resources.enter_context(open_repl(session.path))
+        session.repl = session.resources.enter_context(open_repl(session.path, on_turn=self._check))
         return session.repl
 
     def _provision(self, session: Session, wait_s: float | None) -> None:

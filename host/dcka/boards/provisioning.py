@@ -128,6 +128,6 @@ def _remove_folders(repl: Repl, keep: set[str]) -> None:
     repl.load(board_code.HELPERS)
     repl.run(
         "for _d_n in [e[0] for e in os.ilistdir('/')]:\n"
-        f" if _d_n[:3]=='fw-' and _d_n not in {sorted(keep)!r}:_d_x('/'+_d_n)",
+        f" if _d_n[:3]=='fw-' and len(_d_n)==15 and _d_n not in {sorted(keep)!r}:_d_x('/'+_d_n)",
         _SWEEP_S,
     )

@@ -61,17 +61,20 @@ class BoardRaised(BoardError):
 
 
 @contextlib.contextmanager
-def open_repl(port: str, patience_s: float = PATIENCE_S) -> Iterator["Repl"]:
+def open_repl(
+    port: str, patience_s: float = PATIENCE_S, on_turn: Callable[[], None] = lambda: None
+) -> Iterator["Repl"]:
     """The raw REPL of the board at `port`, interrupting its program, within `patience_s`.
 
     The program is stopped without a soft reset, which some start again after, and taken from the heap. At the end,
     whatever happens, the board is restarted into its program (unless `soft_reset` did so) and the port closed.
+    `on_turn` is called before each try to interrupt it, and may raise to give up.
     Raises PortMissing, PortBusy, PortForbidden and BoardSilent.
     """
     check_port(port)
     repl = Repl(port)
     try:
-        repl.enter(patience_s)
+        repl.enter(patience_s, on_turn)
         yield repl
     finally:
         repl.close()
@@ -113,13 +116,15 @@ class Repl:
         self._serial = self._transport.serial
         self._serial.write_timeout = _WRITE_S
 
-    def enter(self, patience_s: float = PATIENCE_S) -> None:
+    def enter(self, patience_s: float = PATIENCE_S, on_turn: Callable[[], None] = lambda: None) -> None:
         """Stop what runs, and get to the prompt of the raw REPL, with an empty heap behind it."""
         deadline = time.monotonic() + patience_s
         tail = bytearray()
         banner_s = _FIRST_BANNER_S
+        on_turn()
         with self._connected():
             while not (self._stopped(tail, banner_s) and self._emptied(deadline)):
+                on_turn()
                 banner_s = min(_BANNER_S, 2 * banner_s)
                 if time.monotonic() >= deadline:
                     raise BoardSilent(self._why_silent(bytes(tail), patience_s))

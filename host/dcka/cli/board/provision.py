@@ -102,7 +102,7 @@ def command(
     begun = time.monotonic()
     config = configuration(network)
     place = state_of(config, state)
-    chosen = chosen_ports(ports, all_)
+    chosen = _boards(chosen_ports(ports, all_), all_, output)
     _check_node(node, chosen, config)
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     config = config.replaced("network", broker=str(url))
@@ -116,6 +116,22 @@ def command(
         _assign(fleet, config, Registry(place), secrets, node, source, output)
         fleet.provision(None if no_wait else timeout)
     return _report(fleet.sessions, time.monotonic() - begun, output)
+
+
+def _boards(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
+    """With --all, only ports that a board may be behind: nothing is written to a printer. Raises PortMissing."""
+    from dcka.boards.doctor.usb import is_board
+    from dcka.boards.errors import PortMissing
+
+    boards = [port for port in chosen if not all_ or is_board(port)]
+    for port in chosen:
+        if port not in boards:
+            output.say(
+                f"not opened: {port}: no ESP32 board has this USB chip; if one is there: --port {port.path}"
+            )
+    if not boards:
+        raise PortMissing("no port has an ESP32 board behind it: dcka board doctor says what to try")
+    return boards
 
 
 def _check_node(node: int | None, chosen: "Sequence[PortInfo]", config: "Config") -> None:
