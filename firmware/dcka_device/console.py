@@ -55,8 +55,7 @@ class Console:
             say("ready")
 
     def _look_at_data(self, node: "Node") -> None:
-        # Before the first look no run can have been refused: a problem is the data file's.
-        if node.problem.startswith("the data can't") or (not self._data and node.problem):
+        if node.problem.startswith("the data can't"):
             data = "data refused: " + node.problem
         elif node.points:
             data = "data %d points" % node.points.count

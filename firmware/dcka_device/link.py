@@ -89,8 +89,9 @@ class Link:
         return self.connector
 
     def open(self) -> None:
-        """Begin to connect."""
-        self.client.connect()
+        """Begin to connect, once: `tick` mends what breaks later."""
+        if self.client.state == ProtocolState.DISCONNECTED:
+            self.client.connect()
 
     def close(self) -> None:
         """Say good-bye to the broker."""

@@ -163,8 +163,8 @@ def test_data_that_comes_changes_and_is_refused():
 
 def test_a_damaged_data_file_at_boot():
     case = Case()
-    case.node.problem = "the data file is cut short"
-    assert case.look()[0] == "data refused: the data file is cut short"
+    case.node.problem = "the data can't be read: it is cut short"
+    assert case.look()[0] == "data refused: the data can't be read: it is cut short"
     assert case.look() == []
     # A run that the node can't begin takes the place of the problem, and the data are as bad as before.
     case.node.problem = "no data"

@@ -223,7 +223,10 @@ def test_a_main_that_prints_for_ever_and_the_stop_file(tmp_path):
 
 def test_ctrl_c_in_the_first_second_keeps_the_program_from_starting(tmp_path):
     files = board_files(chip={"pins": True})
-    files["boot.py"] = b"print('up')\n" + files["boot.py"]
+    # Before that, the functions are only being made.
+    files["boot.py"] = files["boot.py"].replace(
+        b"\nstop_reason = _reason()", b"\nprint('up')\nstop_reason = _reason()"
+    )
     with powered(tmp_path, files) as (_, line):
         line.until("up")
         line.send(b"\x03")
