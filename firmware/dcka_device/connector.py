@@ -1,7 +1,7 @@
 """A connection that doesn't block, in the shape that the MQTT client asks its transport for.
 
 The client's own connector brings look-ups in the background and 15 KB of heap with it; this is what a node needs.
-A broker that wants encryption brings `dcka_device.tls` with it, and only then.
+`dcka_device.tls` has the encrypted kind.
 """
 
 import errno
@@ -15,77 +15,50 @@ if TYPE_CHECKING:
 _TCP, _NODELAY = 6, 1
 # EINPROGRESS is 115 on Linux, 36 on macOS, 119 on an ESP32.
 _PENDING = (errno.EINPROGRESS, 115, 119, 36)
-# An ESP32 says "reset" of a port where nobody listens.
-_REFUSED = (errno.ECONNREFUSED, errno.ECONNRESET)
 # After so many attempts without a word from the broker it may have another address.
 _TRUST = 5
 
-# The broker's address, as getaddrinfo has it, and the attempts since it last answered: a look-up blocks, so its result
-# is kept.
+# The broker's address, as getaddrinfo has it, and the attempts since it last answered. A look-up blocks, so what it
+# finds is kept.
 _address: "Any" = None
 _attempts = 0
 
 
 class Connector:
-    """One attempt to connect, and the connection that comes of it.
+    """One attempt to connect, and the connection that comes of it: `socket` is the connector itself, once there is one.
 
-    ca: the file of the certificate authority that the broker's certificate has to be of; None: no encryption.
-    reason: why it failed, or would, were it given up now: "refused", "unreachable", "unknown host", "certificate",
-    "clock", "closed" or "too slow". last_error says more; None where only the client knows. Until a connection is
-    encrypted and verified, nothing of what is sent leaves the node. `sock` can be polled.
+    broker: as node.json has it (host, port).
+    reason: why it failed, or would if it ended now: "refused", "unreachable", "unknown host", "certificate", "clock",
+    "closed" or "too slow". last_error says more, where the client does not know it. `sock` can be polled.
     """
 
-    def __init__(self, host: str, port: int, ca: "str | None" = None) -> None:
+    def __init__(self, broker: "dict[str, Any]") -> None:
+        global _address, _attempts
         self.state = "awaiting_tcp"
         self.reason = "unknown host"
         self.last_error: OSError | None = None
         self.sock: Any = None
-        self._tcp: Any = None
-        self._host = host
-        self._ca = ca
+        self.socket: Connector | None = None
+        self.io_socket: Connector | None = None
         self._poll: Any = select.poll()
         try:
-            self._open(port)
+            if _address is None or _attempts >= _TRUST:
+                _address = _looked_up(broker)
+                _attempts = 0
+            _attempts += 1
+            self.reason = "unreachable"
+            self.sock = socket.socket(_address[0], _address[1])
+            self.socket = self.io_socket = self
+            self.sock.setblocking(False)
+            # Without it a small message waits for the answer to the last one: 44 ms a step.
+            self.sock.setsockopt(_TCP, _NODELAY, 1)
+            self._poll.register(self.sock, select.POLLOUT)
+            self.sock.connect(_address[4])
         except OSError as error:
-            self._fail(error)
+            if self.sock is None or error.errno not in _PENDING:
+                self._fail(error)
 
-    def _open(self, port: int) -> None:
-        global _address, _attempts
-        if self._ca:
-            from dcka_device import tls
-
-            self.reason = "clock"
-            tls.require_clock()
-            self.reason = "unknown host"
-        if _address is None or _attempts >= _TRUST:
-            try:
-                _address = socket.getaddrinfo(self._host, port, 0, socket.SOCK_STREAM)[0]
-            except OSError:
-                # Without a name server the old address is the best there is.
-                if _address is None:
-                    raise
-            _attempts = 0
-        _attempts += 1
-        self.reason = "unreachable"
-        family, kind, _, _, address = _address
-        self.sock = self._tcp = socket.socket(family, kind)
-        self.sock.setblocking(False)
-        # Without it a small message waits for the answer to the last one: 44 ms a step.
-        self.sock.setsockopt(_TCP, _NODELAY, 1)
-        try:
-            self.sock.connect(address)
-        except OSError as error:
-            if error.errno not in _PENDING:
-                raise
-        self._poll.register(self.sock, select.POLLOUT)
-
-    # ---- what the client asks of an attempt ----
-
-    @property
-    def socket(self) -> "Connector | None":
-        return self if self.sock is not None else None
-
-    io_socket = socket
+    # ---- an attempt ----
 
     def io_interest(self, now: int) -> int:
         return 2
@@ -99,88 +72,63 @@ class Connector:
             return
         for _, events in self._poll.poll(0):
             if events & (select.POLLERR | select.POLLHUP):
-                self._fail(_cause(self._tcp))
+                try:
+                    # That says what is wrong.
+                    self.sock.read(1)
+                    raise OSError(errno.ECONNREFUSED)
+                except OSError as error:
+                    self._fail(error)
             elif events & select.POLLOUT:
-                self._connected()
+                self.state = "ready"
+                self.reason = "too slow"
+                self._poll = None
 
     def cancel(self) -> None:
         """Give up."""
         if self.state == "awaiting_tcp":
             self._fail(OSError(errno.ETIMEDOUT))
 
-    def _connected(self) -> None:
-        self._poll = None
-        if self._ca:
-            from dcka_device import tls
-
-            try:
-                self.sock = tls.wrapped(self._tcp, self._host, self._ca)
-            except (OSError, ValueError) as error:
-                self._fail(self._broken(error))
-                return
-        self.state = "ready"
-        # What the client says next has five seconds for its answer; in them the two sides agree on encryption too.
-        self.reason = "too slow"
-        self.last_error = OSError(errno.ETIMEDOUT)
-
     def _fail(self, error: OSError) -> None:
-        if error.errno in _REFUSED and self.reason == "unreachable":
+        # An ESP32 says "reset" of a port where nobody listens.
+        if self.reason == "unreachable" and error.errno in (errno.ECONNREFUSED, errno.ECONNRESET):
             self.reason = "refused"
         self.last_error = error
         self.state = "failed"
-        self._poll = None
-        self.close()
-        self.sock = None
+        if self.sock is not None:
+            self.close()
+            self.sock = self.socket = self.io_socket = None
 
-    # ---- what the client asks of a connection ----
+    # ---- a connection ----
 
     def recv_into(self, buffer: "memoryview", size: int) -> int:
         """Bytes read; 0 at the end of the stream; EAGAIN where there is nothing yet."""
         global _attempts
+        count = 0
         try:
             count = self.sock.readinto(buffer, size)
-        except (OSError, ValueError) as error:
-            raise self._broken(error)
+        finally:
+            # Something has come, or the end, or an error.
+            if count is not None:
+                self.reason = "closed"
         if count is None:
             raise OSError(errno.EAGAIN)
         if count:
             _attempts = 0
-        self.reason = "closed"
-        self.last_error = None
         return count  # type: ignore[no-any-return]
 
     def send(self, payload: "bytes | memoryview") -> int:
         """Bytes taken; 0 where the socket takes none."""
-        try:
-            return self.sock.write(payload) or 0
-        except (OSError, ValueError) as error:
-            raise self._broken(error)
-
-    def setblocking(self, wait: bool) -> None:
-        self._tcp.setblocking(wait)
+        return self.sock.write(payload) or 0
 
     def close(self) -> None:
-        """Close it; nothing happens if it is closed."""
-        if self.sock is not None:
-            # After a handshake that failed, an encrypted one does not close what is below it.
-            self.sock.close()
-            self._tcp.close()
-
-    def _broken(self, error: "OSError | ValueError") -> OSError:
-        """The error in a form that the client knows, with its reason noted."""
-        if self._ca and self.reason != "closed":
-            from dcka_device import tls
-
-            self.reason, self.last_error = tls.told(error)
-        else:
-            self.reason, self.last_error = "closed", OSError(str(error))
-        return self.last_error
+        self.sock.close()
 
 
-def _cause(sock: "Any") -> OSError:
-    """Why a connection has not come about: reading from it says so."""
+def _looked_up(broker: "dict[str, Any]") -> "Any":
+    """The host's first address; without a name server the old one is the best there is."""
     try:
-        sock.read(1)
-    except OSError as error:
-        return error
-    return OSError(errno.ECONNREFUSED)
+        return socket.getaddrinfo(broker["host"], broker["port"], 0, socket.SOCK_STREAM)[0]
+    except OSError:
+        if _address is None:
+            raise
+        return _address

@@ -55,10 +55,14 @@ class Console:
             say("ready")
 
     def _look_at_data(self, node: "Node") -> None:
-        points = node.points
-        data = "data %d points" % points.count if points else "no data"
-        if node.problem.startswith("the data can't") or (not points and node.problem):
+        if node.problem.startswith("the data can't"):
             data = "data refused: " + node.problem
+        elif node.points:
+            data = "data %d points" % node.points.count
+        elif self._data.startswith("data refused"):
+            return
+        else:
+            data = "no data"
         if data != self._data:
             self._data = data
             say(data)
@@ -80,6 +84,6 @@ def _trouble_of(link: "Link") -> str:
     if code is not None:
         return "unavailable (%s)" % error
     connector: Any = link.connector
-    if connector is not None and connector.last_error is not None:
-        return "%s (%s)" % (getattr(connector, "reason", "") or "closed", connector.last_error)
-    return "closed (%s)" % error
+    if connector is None:
+        return "closed (%s)" % error
+    return "%s (%s)" % (connector.reason, connector.last_error or error)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-# As in boot.py, which can't be imported: it runs.
+# As boot.py has it, which can't be imported: it runs.
 _FAILED_FILE = "failed.txt"
 _CRASH_FILE = "crash.txt"
 # Longer than anything that blocks while all is well: a scan and a join take 20 s at worst, a look-up of a name 15 s.
@@ -38,26 +38,59 @@ class Guard:
             self._watchdog.feed()
         if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
             self._began = None
-            try:
-                os.remove(_FAILED_FILE)
-            except OSError:  # out of deep sleep boot.py doesn't count
-                pass
+            _forget_starts()
 
 
 def run(folder: str) -> None:
     """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C."""
     try:
-        from dcka_device.shell import main
+        try:
+            _count_start()
+            from dcka_device.shell import main
 
-        main(folder, Guard())
+            main(folder, Guard())
+        except Exception as error:
+            _report(error)
+            # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
+            time.sleep_ms(_PAUSE_MS)
     except KeyboardInterrupt:
         _watchdog(_AT_REST_MS)
+        _forget_starts()
         print("dcka: stopped")
-    except Exception as error:
-        _report(error)
-        # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
-        time.sleep_ms(_PAUSE_MS)
-        _restart()
+        return
+    except Exception:  # no memory even to tell what it was; the restart brings it back
+        pass
+    _restart()
+
+
+def _count_start() -> None:
+    """One more start of which nobody knows yet whether it comes to something; boot.py looks at their number.
+
+    Somebody who presses the reset button starts the count anew, and a sleep that ends goes on with an old start.
+    """
+    cause = machine.reset_cause() if hasattr(machine, "reset_cause") else None
+    if cause is not None and cause == machine.DEEPSLEEP_RESET:
+        return
+    failed = 0
+    try:
+        with open(_FAILED_FILE) as file:
+            failed = int(file.read())
+    except (OSError, ValueError):  # there is none, or it is damaged
+        pass
+    if cause is not None and cause == machine.PWRON_RESET:
+        failed = 0
+    try:
+        with open(_FAILED_FILE, "w") as file:
+            file.write(str(failed + 1))
+    except OSError as error:  # the flash is full: the program shall start all the same
+        print("dcka: %s can't be written: %s" % (_FAILED_FILE, error))
+
+
+def _forget_starts() -> None:
+    try:
+        os.remove(_FAILED_FILE)
+    except OSError:  # out of deep sleep none was counted
+        pass
 
 
 def _watchdog(timeout_ms: int) -> "Any":
@@ -79,4 +112,4 @@ def _report(error: BaseException) -> None:
 def _restart() -> "NoReturn":
     if hasattr(machine, "reset"):
         machine.reset()
-    machine.soft_reset()
+    raise SystemExit  # a soft reset

@@ -80,13 +80,18 @@ class Link:
         self.client.on_oversized = self._skip
 
     def _connector(self) -> Connector:
-        broker = self._broker
-        self.connector = Connector(broker["host"], broker["port"], broker.get("ca"))
+        kind = Connector
+        if self._broker.get("ca"):
+            from dcka_device.tls import TlsConnector
+
+            kind = TlsConnector
+        self.connector = kind(self._broker)
         return self.connector
 
     def open(self) -> None:
-        """Begin to connect."""
-        self.client.connect()
+        """Begin to connect, once: `tick` mends what breaks later."""
+        if self.client.state == ProtocolState.DISCONNECTED:
+            self.client.connect()
 
     def close(self) -> None:
         """Say good-bye to the broker."""

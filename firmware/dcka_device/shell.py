@@ -104,17 +104,17 @@ class Shell:
             self._radio = Radio(settings["wifi"], self._store, _now, _jitter)
 
     def start(self) -> None:
-        """Load the data, begin to connect."""
+        """Load the data, and say what is to be listened to."""
         try:
             points = self._store.points()
-        except CoreError as error:
-            self._do(self._node.data_failed(str(error), _now()))
+        except (CoreError, MemoryError) as error:
+            # More than this heap can hold is refused as what is damaged is: the board would start for ever.
+            self._do(self._node.data_failed("the data can't be read: %s" % error, _now()))
         else:
             if points:
                 self._do(self._node.data_loaded(points, _now()))
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
-        self._link.open()
 
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""
@@ -124,6 +124,8 @@ class Shell:
         if self._radio and not self._radio.tick(now):
             time.sleep_ms(_RADIO_LOOK_MS)
             return
+        # Not before there is a network: the first attempt would fail, and the next waits its pause.
+        self._link.open()
         messages = self._link.tick(now)
         if self._link.up != self._online:
             self._online = self._link.up
@@ -185,7 +187,7 @@ class Shell:
         actions: list[Any] = []
         try:
             points = self._store.adopt(name)
-        except (OSError, CoreError) as error:
+        except (OSError, CoreError, MemoryError) as error:
             actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
             points = self._store.points()
         return actions + (self._node.data_loaded(points, _now()) if points else [])

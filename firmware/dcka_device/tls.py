@@ -6,6 +6,8 @@ from binascii import a2b_base64
 
 from tls import CERT_REQUIRED, PROTOCOL_TLS_CLIENT, SSLContext
 
+from dcka_device.connector import Connector
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +25,80 @@ _NO_AUTHORITY = -0x7680
 _context: "Any" = None
 
 
-def require_clock() -> None:
+class TlsConnector(Connector):
+    """A connection to a broker whose certificate is for its `host`, and of an authority in the PEM file `ca`.
+
+    It is ready as soon as it stands: the handshake happens while the client sends its first packet, of which no byte
+    leaves the node before the broker is verified.
+    """
+
+    def __init__(self, broker: "dict[str, Any]") -> None:
+        self._host = broker["host"]
+        self._ca = broker["ca"]
+        self._tcp: Any = None
+        try:
+            _require_clock()
+        except OSError as error:
+            self.sock = self.socket = self.io_socket = None
+            self.reason = "clock"
+            self._fail(error)
+        else:
+            Connector.__init__(self, broker)
+
+    def tick(self, now: int) -> None:
+        Connector.tick(self, now)
+        if self.state == "ready":
+            self._tcp = self.sock
+            try:
+                self.sock = _wrapped(self._tcp, self._host, self._ca)
+            except (OSError, ValueError) as error:
+                self._fail(self._told(error))
+
+    def recv_into(self, buffer: "memoryview", size: int) -> int:
+        agreed = self.reason == "closed"
+        try:
+            return Connector.recv_into(self, buffer, size)
+        except (OSError, ValueError) as error:
+            if agreed or (isinstance(error, OSError) and error.errno == errno.EAGAIN):
+                raise
+            raise self._told(error)
+
+    def send(self, payload: "bytes | memoryview") -> int:
+        agreed = self.reason == "closed"
+        try:
+            return Connector.send(self, payload)
+        except (OSError, ValueError) as error:
+            if agreed:
+                raise
+            raise self._told(error)
+
+    def close(self) -> None:
+        self.sock.close()
+        if self._tcp is not None:
+            # After a handshake that failed, the encrypted one does not close what is below it.
+            self._tcp.close()
+
+    def _told(self, error: "Any") -> OSError:
+        """Note why the handshake failed, as a word and in more of them; the error as the client knows it."""
+        code = error.errno if isinstance(error, OSError) else None
+        self.reason = "closed"
+        if code is None:
+            self.reason = "certificate"
+            text = str(error).strip().replace("\n", "; ")
+            if "future" in text:
+                text += "; the node's clock says %d-%02d-%02d" % time.gmtime()[:3]
+            error = OSError(text)
+        elif code in (errno.ENOENT, _NO_AUTHORITY) or _CERTIFICATE_LOW <= code <= _CERTIFICATE_HIGH:
+            self.reason = "certificate"
+        elif code in _NO_TLS:
+            error = OSError("is that the port for TLS?")
+        elif code == errno.ENOMEM:
+            error = OSError("no memory for TLS")
+        self.last_error = error
+        return error  # type: ignore[no-any-return]
+
+
+def _require_clock() -> None:
     """Raises OSError where the date isn't known and no time server tells it within a second or two."""
     if time.gmtime()[0] >= _FIRST_YEAR:
         return
@@ -37,12 +112,8 @@ def require_clock() -> None:
         raise OSError("the time server says %d" % time.gmtime()[0])
 
 
-def wrapped(sock: "Any", host: str, ca: str) -> "Any":
-    """`sock` with encryption: the first read or write begins the handshake, and no byte of ours goes before its end.
-
-    The certificate has to be for `host`, of an authority in the PEM file `ca`, and valid today. Raises OSError and
-    ValueError for a file that isn't there or holds no certificate.
-    """
+def _wrapped(sock: "Any", host: str, ca: str) -> "Any":
+    """`sock` with encryption. Raises OSError and ValueError for a file that isn't there or holds no certificate."""
     global _context
     if _context is None:
         context: Any = SSLContext(PROTOCOL_TLS_CLIENT)
@@ -69,20 +140,3 @@ def _certificates(path: str) -> "Iterator[bytes]":
                 text = None
             elif text is not None:
                 text += line.strip()
-
-
-def told(error: "OSError | ValueError") -> "tuple[str, OSError]":
-    """The reason for a handshake that failed, as a word and in more of them."""
-    if not isinstance(error, OSError):
-        text = str(error).strip().replace("\n", "; ")
-        if "future" in text:
-            text += "; the node's clock says %d-%02d-%02d" % time.gmtime()[:3]
-        return "certificate", OSError(text)
-    code: Any = error.errno
-    if code == errno.ENOENT or code == _NO_AUTHORITY or _CERTIFICATE_LOW <= code <= _CERTIFICATE_HIGH:
-        return "certificate", error
-    if code in _NO_TLS:
-        return "closed", OSError("is that the port for TLS?")
-    if code == errno.ENOMEM:
-        return "closed", OSError("no memory for TLS")
-    return "closed", error

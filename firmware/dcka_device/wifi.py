@@ -1,7 +1,8 @@
 """Joins the access point, and joins it again: a state machine that never blocks for longer than a scan. Boards only.
 
-Where the access point is (its BSSID and channel) is kept on flash after the first join: later ones need no scan, which
-costs 2 s of the receiver. One that has moved is looked for anew.
+Where the access point is (its BSSID and channel) is kept on flash after the first join: later ones need no scan of
+ours, which costs 2 s of the receiver. One that has moved is looked for anew. MicroPython's `connect` takes the BSSID
+alone, so the chip still goes through the channels up to the access point's.
 """
 
 import machine
@@ -28,7 +29,11 @@ _SLEEP_S = 60
 _SLEEP_CAP_S = 900
 # The chip's own reasons, which `status` hands on: 15 is a handshake that timed out, as it does with a wrong password.
 _WRONG_PASSWORD = (15, 202, 204)
-_NO_ACCESS_POINT = (200, 201, 210, 211, 212)
+# 200: its beacons have stopped. 210 and 211 are left out: it is there, and its security is not what we ask for.
+_NO_ACCESS_POINT = (200, 201, 212)
+_UNDER_WAY = (network.STAT_CONNECTING, network.STAT_IDLE, network.STAT_GOT_IP)
+# RuntimeError is the port's for what it has no name for: no memory, for one.
+_REFUSED = (OSError, RuntimeError)
 _RTC_MARK = b"dcka"
 
 
@@ -47,47 +52,64 @@ class Radio:
         self._jitter = jitter
         self._cap_ms = 1000 * int(settings.get("awake_cap_s", 0))
         self._place = _unpack(store.read(_CACHE_FILE), settings["ssid"])
+        self._clock = clock
         self._failures = 0
         self._began: int | None = None
+        self._stale = 0
         self._retry_at: int | None = None
         self._alone_since: int | None = clock()
+        self._on = False
         self._station: Any = network.WLAN(network.STA_IF)
-        self._station.active(True)
-        # The chip would try for ever, and say "connecting" instead of why it can't.
-        self._station.config(reconnects=0)
 
     def tick(self, now: int) -> bool:
         """One step; whether there is an access point. Does not return where the board goes to sleep."""
-        if self._station.isconnected():
-            if self._alone_since is not None:
-                self._joined()
-            return True
         if self._alone_since is None:
+            if self._station.isconnected():
+                return True
             # It was there, and is gone.
             self._alone_since = now
             say("wifi lost")
         if self._began is not None:
-            self._watch(now)
-        elif self._retry_at is None or ticks.diff(now, self._retry_at) >= 0:
-            self._begin(now)
+            return self._watch(now, self._began)
+        if self._retry_at is None or ticks.diff(now, self._retry_at) >= 0:
+            self._begin()
         elif self._cap_ms and ticks.diff(now, self._alone_since) > self._cap_ms:
             self._sleep()
         return False
 
-    def _begin(self, now: int) -> None:
+    def _begin(self) -> None:
+        say("wifi joining " + self._settings["ssid"])
+        try:
+            self._connect()
+        except _REFUSED as error:
+            # Whatever state it is in: the next attempt switches it off and on.
+            self._on = False
+            self._failed("cannot associate (%s)" % error)
+        else:
+            # `status` hands on what ended the last attempt, until a new one has an end.
+            self._stale = self._station.status()
+            self._began = self._clock()
+
+    def _connect(self) -> None:
         settings = self._settings
-        say("wifi joining " + settings["ssid"])
+        station = self._station
+        if not self._on:
+            # The radio lives through a soft reset, with the network and the address of the time before.
+            station.active(False)
+            station.active(True)
+            # The chip would try for ever, and say "connecting" instead of why it can't.
+            station.config(reconnects=0)
+            self._on = True
         if settings.get("address"):
             # Without DHCP a join is twice as fast.
-            self._station.ifconfig(
-                (settings["address"], settings["netmask"], settings["gateway"], settings["dns"])
-            )
+            station.ifconfig((settings["address"], settings["netmask"], settings["gateway"], settings["dns"]))
+        else:
+            station.ipconfig(dhcp4=True)
         if self._place is None:
             self._place = self._find()
         # A hidden access point isn't found by its name, and joined all the same.
         place = {"bssid": self._place[0]} if self._place else {}
-        self._station.connect(settings["ssid"], settings.get("password") or None, **place)
-        self._began = now
+        station.connect(settings["ssid"], settings.get("password") or None, **place)
 
     def _find(self) -> "tuple[bytes, int] | None":
         """(BSSID, channel) of the strongest access point of our name."""
@@ -98,22 +120,41 @@ class Radio:
         _, bssid, channel = max(found)
         return bytes(bssid), channel
 
-    def _watch(self, now: int) -> None:
-        """A join is under way: has it failed?"""
+    def _watch(self, now: int, began: int) -> bool:
+        """A join is under way: has it come about, or failed?"""
+        if self._station.isconnected():
+            self._joined()
+            return True
         status = self._station.status()
-        waited = ticks.diff(now, self._began or now)
-        if status in (network.STAT_CONNECTING, network.STAT_GOT_IP) and waited < _JOIN_MS:
-            return
-        if status == network.STAT_IDLE and waited < _JOIN_MS:
-            return
-        self._station.disconnect()
+        if status in _UNDER_WAY or status == self._stale:
+            if ticks.diff(now, began) < _JOIN_MS:
+                return False
+            if self._associated():
+                self._failed("no address")
+                return False
+        self._failed(_why(status))
+        return False
+
+    def _associated(self) -> bool:
+        try:
+            self._station.status("rssi")
+        except _REFUSED:  # without an access point there is none to measure
+            return False
+        return True
+
+    def _failed(self, why: str) -> None:
+        say("wifi failed: " + why)
+        try:
+            self._station.disconnect()
+        except _REFUSED:
+            self._on = False
         self._began = None
         self._failures += 1
         # Next time look for it: it may have moved to another channel, or be another one now.
         self._place = None
         pause = min(_PAUSE_CAP_MS, _PAUSE_MS << min(self._failures, 8))
-        self._retry_at = ticks.add(now, pause - pause // 4 + self._jitter(pause // 4 + 1))
-        say("wifi failed: " + _why(status))
+        pause -= self._jitter(pause // 4 + 1)
+        self._retry_at = ticks.add(self._clock(), pause)
 
     def _joined(self) -> None:
         self._began = self._retry_at = self._alone_since = None
@@ -122,9 +163,15 @@ class Radio:
         channel = self._station.config("channel")
         say("wifi joined %s channel %d" % (self._station.ifconfig()[0], channel))
         if self._place:
-            record = self._place[0] + bytes((channel,)) + self._settings["ssid"].encode()
-            if record != self._store.read(_CACHE_FILE):
-                self._store.save(_CACHE_FILE, record)
+            self._keep(self._place[0] + bytes((channel,)) + self._settings["ssid"].encode())
+
+    def _keep(self, record: bytes) -> None:
+        if record == self._store.read(_CACHE_FILE):
+            return
+        try:
+            self._store.save(_CACHE_FILE, record)
+        except OSError as error:  # the flash is full: it costs a scan
+            say("%s can't be written: %s" % (_CACHE_FILE, error))
 
     def _sleep(self) -> None:
         """The awake time is used up without an access point: the battery is worth more than one more try."""
@@ -132,9 +179,13 @@ class Radio:
         kept = clock.memory()
         slept = kept[4] if kept[:4] == _RTC_MARK and len(kept) == 5 else 0
         clock.memory(_RTC_MARK + bytes((min(slept + 1, 8),)))
-        seconds = min(_SLEEP_CAP_S, _SLEEP_S << slept)
+        seconds = min(_SLEEP_CAP_S, _SLEEP_S << min(slept, 8))
         seconds -= self._jitter(seconds // 4)
         say("asleep for %d s: no access point for %d s" % (seconds, self._cap_ms // 1000))
+        try:
+            self._station.active(False)
+        except _REFUSED:  # deep sleep cuts its power anyway
+            pass
         machine.deepsleep(seconds * 1000)
 
 
@@ -150,7 +201,4 @@ def _why(status: int) -> str:
         return "wrong password"
     if status in _NO_ACCESS_POINT:
         return "no access point"
-    if status == network.STAT_CONNECTING:
-        # Associated, or `status` would have a reason; it is the address that didn't come.
-        return "no address"
     return "cannot associate (%d)" % status

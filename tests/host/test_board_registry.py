@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,17 +51,6 @@ def test_an_id_is_of_one_board_and_the_one_that_lost_it_is_named(registry: Regis
     assert registry.assign(B, 1) == A
     assert (registry.node_of(A), registry.node_of(B)) == (None, 1)
     assert registry.assign(B, 1) is None
-
-
-def test_claims_keep_what_a_board_has_and_give_out_what_is_free_in_order(registry: Registry):
-    assert registry.claim(B, (3, 5, 7)) == 3
-    assert registry.claim(A, (3, 5, 7)) == 5
-    assert registry.claim(B, (3, 5, 7)) == 3
-    assert registry.claim(A, (1, 2)) == 1  # its id is of another network: it gets one of this
-    registry.claim(C, (1, 2))
-    with pytest.raises(RegistryError, match="each has a board already"):
-        registry.claim(B, (1, 2))
-    assert registry.node_of(B) == 3
 
 
 def test_what_a_call_does_not_say_of_a_port_stays(registry: Registry):
@@ -136,7 +126,10 @@ def test_a_write_that_fails_leaves_the_old_file(registry: Registry, monkeypatch:
 
 def _claim(folder: Path, mac: str, start: "multiprocessing.synchronize.Barrier", nodes: range) -> None:
     start.wait(20)
-    Registry(State(folder)).claim(mac, nodes)
+    registry = Registry(State(folder))
+    with registry.alone():
+        taken = {board.node for board in registry.boards()}
+        registry.assign(mac, next(node for node in nodes if node not in taken))
 
 
 def test_programs_that_write_at_once_lose_nothing_and_get_ids_of_their_own(tmp_path: Path):
@@ -158,10 +151,29 @@ def test_programs_that_write_at_once_lose_nothing_and_get_ids_of_their_own(tmp_p
     assert [board.node for board in boards] == list(range(1, count + 1))
 
 
+def test_nobody_comes_between_within_a_block_and_blocks_may_be_nested(registry: Registry):
+    entered = threading.Event()
+
+    def other() -> None:
+        entered.set()
+        Registry(registry._state).assign(B, 1)
+
+    thread = threading.Thread(target=other)
+    with registry.alone(), registry.alone():
+        thread.start()
+        assert entered.wait(20)
+        registry.assign(A, 1)
+        assert registry.mac_of(1) == A
+    thread.join(20)
+    assert registry.mac_of(1) == B
+    with pytest.raises(ZeroDivisionError), registry.alone():
+        raise ZeroDivisionError
+    assert registry.assign(A, 2) is None
+
+
 _CALLS = st.lists(
     st.one_of(
         st.tuples(st.just("assign"), st.sampled_from((A, B, C)), st.integers(1, 3)),
-        st.tuples(st.just("claim"), st.sampled_from((A, B, C)), st.just((1, 2, 3))),
         st.tuples(st.just("seen"), st.sampled_from((A, B, C)), st.sampled_from(("p", "q"))),
     ),
     max_size=12,

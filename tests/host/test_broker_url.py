@@ -1,5 +1,7 @@
 """What names a broker, what does not, and that a password is never repeated."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +30,31 @@ def test_what_names_a_broker(text: str, host: str, port: int, username: str | No
 
 
 @pytest.mark.parametrize(
+    ("text", "port", "username"),
+    [("mqtts://host", 8883, None), ("MQTTS://anna@host:1883/", 1883, "anna"), ("mqtts://[::1]", 8883, None)],
+)
+def test_what_names_an_encrypted_broker(text: str, port: int, username: str | None) -> None:
+    url = parse_broker_url(text, {})
+    assert (url.port, url.username, url.tls, url.ca) == (port, username, True, None)
+    assert str(url).startswith("mqtts://")
+
+
+def test_a_node_is_told_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    plain = BrokerUrl("h", 1884, "anna", "s3cret")
+    assert plain.for_node() == {"host": "h", "port": 1884, "user": "anna", "password": "s3cret"}
+    assert BrokerUrl("h").for_node() == {"host": "h", "port": 1883}
+    encrypted = BrokerUrl("h", 8883, tls=True, ca=tmp_path / "my-authority.crt")
+    assert encrypted.for_node() == {"host": "h", "port": 8883, "ca": "ca.pem"}
+
+
+def test_a_node_trusts_nobody_by_itself() -> None:
+    with pytest.raises(
+        UsageError, match=r'^mqtts://h:8883: a MicroPython node.* ca = "FILE.pem" under \[network\]'
+    ):
+        BrokerUrl("h", 8883, tls=True).for_node()
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("localhost:1883", "no scheme: write mqtt://localhost:1883"),
@@ -35,7 +62,6 @@ def test_what_names_a_broker(text: str, host: str, port: int, username: str | No
         ("192.168.1.5:1883", "no scheme: write mqtt://192.168.1.5:1883"),
         ("::1", "no scheme"),
         ("", "no scheme: write mqtt://HOST"),
-        ("mqtts://host", "encrypted connections (mqtts) come with provisioning, in a later version"),
         ("http://host", "the scheme is mqtt, not 'http'"),
         ("tcp://host:1883", "the scheme is mqtt, not 'tcp'"),
         ("mqtt://", "names no host"),
@@ -94,9 +120,10 @@ def test_the_password_comes_from_the_environment_and_is_never_shown() -> None:
     host=st.sampled_from(["h", "broker-1.example", "10.0.0.1", "::1", "fe80::1:2"]),
     port=st.integers(1, 65535),
     username=st.none() | st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    tls=st.booleans(),
 )
-def test_writing_then_reading_is_the_identity(host: str, port: int, username: str | None) -> None:
-    url = BrokerUrl(host, port, username)
+def test_writing_then_reading_is_the_identity(host: str, port: int, username: str | None, tls: bool) -> None:
+    url = BrokerUrl(host, port, username, tls=tls)
     assert parse_broker_url(str(url), {}) == url
 
 

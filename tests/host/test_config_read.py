@@ -143,6 +143,22 @@ BAD_VALUES = [
     ("emulation", 'heap = "16K"', ['"16K"', '"32K" to "1024M"']),
     ("emulation", 'heap = "big"', ['"big"', '"32K" to "1024M"']),
     ("emulation", "heap = 4096", ["4096", '"32K" to "1024M"']),
+    ("network", "ca = 5", ["5", "the name of a file"]),
+    ("network", 'ca = ""', ['""', "the name of a file"]),
+    ("wifi", 'ssid = ""', ['""', "1 to 32 bytes"]),
+    ("wifi", 'ssid = "%s"' % ("ä" * 17), ["34 bytes", "at most 32"]),
+    ("wifi", 'first_address = "192.168.1.101"', ["says nothing of its network", '"192.168.1.101/24"']),
+    (
+        "wifi",
+        'first_address = "192.168.1.300/24"',
+        ['"192.168.1.300/24"', "an IPv4 address with its network"],
+    ),
+    ("wifi", 'first_address = "192.168.1.0/24"', ["leaves no room for nodes"]),
+    ("wifi", 'first_address = "192.168.1.1/31"', ["leaves no room for nodes"]),
+    ("wifi", "first_address = true", ["true", "an IPv4 address with its network"]),
+    ("wifi", 'gateway = "router"', ['"router"', 'an IPv4 address such as "192.168.1.1"']),
+    ("wifi", 'dns = "::1"', ['"::1"', 'an IPv4 address such as "192.168.1.1"']),
+    ("wifi", "awake_cap_s = -1", ["-1", "0 to 86400"]),
 ]
 
 
@@ -171,7 +187,7 @@ def test_every_key_has_a_bad_value_in_the_list_above():
         ("[run]\nnodes = 3", ["line 2", "nodes belongs under [network]"]),
         ("[run]\nqqq = 3", ["line 2", "qqq", "its keys are schedule, k,"]),
         ("\n[rum]\nk = 3", ["line 2", "unknown section [rum]", "did you mean [run]?"]),
-        ("[zzz]", ["line 1", "[zzz]", "[network], [run], [topology], [data], [emulation]"]),
+        ("[zzz]", ["line 1", "[zzz]", "[network], [run], [topology], [data], [emulation], [wifi]"]),
         ("k = 9", ["line 1", "k = 9 stands in no section", "[run]"]),
         ("qqq = 9", ["line 1", "qqq = 9", "[network], [run]"]),
         ("run = 5", ["line 1", "write [run], not run = 5"]),

@@ -17,10 +17,10 @@ IDLE_S = 0.005
 class MockBoard:
     """A chip that answers on `port` as its bootloader would, in a thread; `flash` is what it holds.
 
-    Set between two calls, or at once: `mac`; `silent`: it answers nothing; `wrong_md5`: its flash holds another thing
-    than it was sent; `unplug_after`: it is gone after so many blocks; `mute_above` (baud) with `mute_after` (blocks): at
-    a greater speed it stops answering, until the port is opened anew. `writes` counts blocks, `erased` whole erasures,
-    `opened` how often a client spoke, `bauds` has the speeds that were asked for.
+    To be set: `mac`; `silent`: it answers nothing; `wrong_md5`: its flash holds another thing than it was sent;
+    `unplug_after`: it is gone after so many blocks; `mute_above` (baud) with `mute_after` (blocks): at a greater speed
+    it stops answering. To be read: `writes` counts blocks, `erased` whole erasures, `opened` the clients that spoke,
+    `bauds` has the speeds that were asked for. A terminal has no reset line: a SYNC among other commands stands for it.
     """
 
     def __init__(self, chip: str = "esp32", mac: str = "24:0a:c4:00:00:01") -> None:
@@ -31,11 +31,12 @@ class MockBoard:
         self.unplug_after: int | None = None
         self.mute_above: int | None = None
         self.mute_after = 0
-        self.mute_after_writes = 0
         self.writes = 0
         self.erased = 0
         self.opened = 0
         self.bauds: list[int] = []
+        self.pending = b""
+        """What was said after a reset."""
         self.flash = _Flash(self)
         self._stop = threading.Event()
         self._master, slave = os.openpty()
@@ -84,6 +85,14 @@ class _Flash(server.FlashImage):
         self.board.erased += 1
         super().erase_all()
 
+    def write_defl_block(self, payload: bytes) -> None:
+        """As the mock does it, in slices: it takes a second for a whole image, byte by byte."""
+        length = struct.unpack_from("<I", payload)[0]
+        assert self._decompressor is not None
+        plain = self._decompressor.decompress(payload[16 : 16 + length])
+        self.data[self._defl_offset : self._defl_offset + len(plain)] = plain
+        self._defl_offset += len(plain)
+
     def md5_stub_response(self, payload: bytes, *, stub: bool = False) -> bytes:
         if self.board.wrong_md5:
             address = struct.unpack_from("<I", payload)[0]
@@ -101,11 +110,18 @@ class _Link:
         self._timeout = IDLE_S
         self._spoken = False
         self._muted = False
-        self._fuses = self._fuse_commands()
-        self._swallow = self._fuses.count(b"\xc0") // 2  # the answers to the commands that no client sent
+        self._at_work = False
+        self._fused = False
+        self._baud = 115200
+        self._writes = 0
+        self._swallow = 0
+        """The answers to come to commands that no client sent."""
         self._partial = bytearray()
 
     def recv(self, size: int) -> bytes:
+        if self._board.pending:
+            chunk, self._board.pending = self._board.pending, b""
+            return self._taken(chunk)
         ready = select.select([self._master], [], [], self._timeout)[0]
         if not ready:
             raise TimeoutError
@@ -118,15 +134,26 @@ class _Link:
                 return b""
             self._stop.wait(IDLE_S)  # nobody has the port open
             raise TimeoutError from error
+        return self._taken(chunk)
+
+    def _taken(self, chunk: bytes) -> bytes:
+        """What the mock gets of what the client said; nothing where the client has reset the board."""
         self._spoken = True
         for command, value in self._commands(chunk):
+            if command == CMD["SYNC"] and self._at_work:
+                self._board.pending = chunk
+                return b""
+            self._at_work |= command != CMD["SYNC"]
             self._notice(command, value)
         if self._board.silent or self._muted:
             raise TimeoutError
-        first, self._fuses = self._fuses, b""
-        if first:
-            self._board.opened += 1
-        return first + chunk
+        if self._fused:
+            return chunk
+        self._fused = True
+        self._board.opened += 1
+        fuses = self._fuse_commands()
+        self._swallow = fuses.count(b"\xc0") // 2
+        return fuses + chunk
 
     def sendall(self, data: bytes) -> None:
         if self._swallow:
@@ -172,13 +199,14 @@ class _Link:
     def _notice(self, command: int, value: int) -> None:
         board = self._board
         if command == CMD["CHANGE_BAUDRATE"]:
+            self._baud = value
             board.bauds.append(value)
-            board.mute_after_writes = board.writes + board.mute_after
         if command != CMD["FLASH_DEFL_DATA"] and command != CMD["FLASH_DATA"]:
             return
         board.writes += 1
-        too_fast = board.mute_above is not None and board.bauds and board.bauds[-1] > board.mute_above
-        self._muted |= bool(too_fast and board.writes > board.mute_after_writes)
+        self._writes += 1
+        too_fast = board.mute_above is not None and self._baud > board.mute_above
+        self._muted |= too_fast and self._writes > board.mute_after
         if board.unplug_after is not None and board.writes > board.unplug_after:
             board.unplug()
             self._stop.set()

@@ -23,6 +23,7 @@ The exit code is 0 after `done`, 1 after `error`; anything else is a fault of ou
 
 import json
 import os
+import re
 import struct
 import sys
 import termios
@@ -43,6 +44,7 @@ from esptool import (  # type: ignore[import-untyped]
 from esptool.logger import TemplateLogger, log  # type: ignore[import-untyped]
 from esptool.util import FatalError, flash_size_bytes  # type: ignore[import-untyped]
 
+from dcka.boards.chips import chip_named
 from dcka.boards.errors import BoardError, BoardSilent, WrongChip
 from dcka.boards.flash_errors import BoardLocked, BoardSwapped, FlashTooSmall, LinkBroken, NotVerified
 from dcka.boards.ports import check_port
@@ -73,6 +75,11 @@ class Log(TemplateLogger):  # type: ignore[misc]
         self.part = 0
         """Bytes of the part that is being written."""
         self._last = -1
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was written, at whatever speed."""
+        return self._last >= 0
 
     def progress_bar(
         self, cur_iter: int, total_iters: int, prefix: str = "", suffix: str = "", bar_length: int = 30
@@ -169,7 +176,8 @@ def require(found: Mapping[str, Any], esp: Any, request: Mapping[str, Any], part
             f"changed places; nothing was written, call again"
         )
     if request["chip"] not in (None, found["chip"]):
-        raise WrongChip(f"the image is for the chip {request['chip']}, and the board on {port} is an {title}")
+        wanted = chip_named(request["chip"]).title
+        raise WrongChip(f"the image is for an {wanted}, and the board on {port} is an {title}")
     for offset, data in parts:
         if offset == esp.BOOTLOADER_FLASH_OFFSET and data[:1] == b"\xe9":
             image = struct.unpack_from("<H", data, 12)[0]
@@ -191,7 +199,7 @@ def write(request: Mapping[str, Any], parts: Parts, baud: int, erase: bool, prog
         try:
             _write(esp, parts, baud, erase, progress)
         except _FAILURES as error:
-            raise _explained(request["port"], baud, error) from error
+            raise _explained(request["port"], baud, progress.begun or erase, error) from error
 
 
 def _write(esp: Any, parts: Parts, baud: int, erase: bool, progress: Log) -> None:
@@ -214,8 +222,8 @@ def _write(esp: Any, parts: Parts, baud: int, erase: bool, progress: Log) -> Non
     esp.hard_reset()
 
 
-def _explained(port: str, baud: int, error: Exception) -> BoardError:
-    """esptool's exception, in the classes of this package."""
+def _explained(port: str, baud: int, begun: bool, error: Exception) -> BoardError:
+    """esptool's exception, in the classes of this package. `begun`: the old content of the flash is lost."""
     text = _short(error)
     if text.startswith(_MISMATCH):
         return NotVerified(
@@ -224,32 +232,39 @@ def _explained(port: str, baud: int, error: Exception) -> BoardError:
         )
     if any(word in text for word in _LOCKED):
         return BoardLocked(f"{port}: the chip forbids it: {text}")
+    state = "; until it is flashed again the board does not start" if begun else "; nothing was written"
     if not os.path.exists(port):
-        return LinkBroken(f"{port} is gone: the cable was pulled, or the board has restarted; flash it again")
-    return LinkBroken(
-        f"{port}: writing broke off at {baud} baud ({text}); try another cable, no hub, or --baud 115200; "
-        f"until it is flashed again the board does not start"
+        return LinkBroken(f"{port} is gone: the cable was pulled, or the board lost its power{state}")
+    hint = (
+        "try another cable, no hub, or --baud 115200" if baud != ROM_BAUD else "try another cable, and no hub"
     )
+    return LinkBroken(f"{port}: writing broke off at {baud} baud ({text}); {hint}{state}")
 
 
 def _short(error: object) -> str:
-    """The first line of esptool's words."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """The first sentence of esptool's words."""
+    words = str(error).strip() or type(error).__name__
+    return re.split(r"\.\s|\n", words)[0].rstrip(".")
 
 
 def flash(request: Mapping[str, Any], progress: Log) -> int:
     """Write all parts at the first of the speeds that lasts; that speed. Raises BoardError."""
     parts: Parts = [(offset, Path(file).read_bytes()) for offset, file in request["parts"]]
-    bauds = list(request["bauds"])
-    while True:
+    broken: LinkBroken | None = None
+    for baud in request["bauds"]:
+        if broken is not None:
+            emit("slower", baud=baud, why=str(broken)[:_TEXT_BYTES])
         try:
-            write(request, parts, bauds[0], request["erase"], progress)
-            return int(bauds[0])
+            write(request, parts, baud, request["erase"], progress)
+        except BoardSilent as error:
+            raise broken or error from error
         except LinkBroken as error:
-            if len(bauds) == 1 or not os.path.exists(request["port"]):
-                raise
-            bauds.pop(0)
-            emit("slower", baud=bauds[0], why=str(error)[:_TEXT_BYTES])
+            broken = error
+            if not os.path.exists(request["port"]):
+                break
+        else:
+            return int(baud)
+    raise broken or ValueError("no speed to try")
 
 
 def detect(request: Mapping[str, Any]) -> int:

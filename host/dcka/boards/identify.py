@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dcka.boards.asking import PATIENCE_S, Detect, ask_all
 from dcka.boards.chips import RISC_V, Chip, chip_named
 from dcka.boards.doctor.usb import is_board
 from dcka.boards.errors import BoardError, BoardSilent
@@ -18,9 +18,6 @@ from dcka.boards.registry import Board
 from dcka.boards.repl import open_repl
 from dcka.boards.whose import who_is
 from dcka.errors import UsageError
-
-# Enough for a board that boots and for a program that survives some Ctrl-C; a board without MicroPython costs it all.
-PATIENCE_S = 8.0
 
 _CHIP = re.compile(r"with (ESP32\S*)")
 
@@ -60,7 +57,6 @@ class Answer:
 
 
 Ask = Callable[[str], Answer]
-Detect = Callable[..., Sequence[Detected | BoardError]]
 
 
 def ask_micropython(path: str) -> Answer:
@@ -90,19 +86,10 @@ def identify_all(
     a person, those whose USB chip no ESP32 board has are not opened either.
     """
     rows = {port.path: _unasked(port, ports, boards, holder_of, chosen) for port in ports}
-    asked = [port for port in ports if rows[port.path].problem is None]
-    with ThreadPoolExecutor(max(1, parallel)) as pool:
-        answers = dict(
-            zip(
-                [port.path for port in asked],
-                pool.map(lambda port: _answer(port.path, ask), asked),
-                strict=True,
-            )
-        )
-    unclear = [path for path, answer in answers.items() if _needs_bootloader(answer)]
-    detected = dict(zip(unclear, detect(unclear, parallel) if unclear else (), strict=True))
-    for path, answer in answers.items():
-        rows[path] = _row(rows[path], answer, detected.get(path))
+    paths = [port.path for port in ports if rows[port.path].problem is None]
+    answers = ask_all(paths, ask, _needs_bootloader, detect, parallel)
+    for path, (answer, detected) in zip(paths, answers, strict=True):
+        rows[path] = _row(rows[path], answer, detected)
     return _with_twins([_with_registry(row, boards) for row in rows.values()])
 
 
@@ -148,13 +135,6 @@ def _unasked(
     return row
 
 
-def _answer(path: str, ask: Ask) -> Answer | BoardError:
-    try:
-        return ask(path)
-    except BoardError as error:
-        return error
-
-
 def _needs_bootloader(answer: Answer | BoardError) -> bool:
     """Where the port itself is the trouble, the bootloader is behind the same port."""
     if isinstance(answer, BoardError):
@@ -166,18 +146,7 @@ def _row(row: BoardRow, answer: Answer | BoardError, detected: Detected | BoardE
     if isinstance(detected, Detected):
         row = replace(row, chip=detected.chip.title, mac=detected.mac)
     if isinstance(answer, BoardError):
-        problem, code = str(answer), answer.exit_code
-        if isinstance(answer, NoFileSystem):
-            pass  # the board's own word says more than its bootloader's
-        elif isinstance(detected, Detected):
-            problem, code = (
-                f"no MicroPython answers: dcka board flash --port {row.port}",
-                BoardSilent.exit_code,
-            )
-        elif isinstance(detected, BoardSilent):
-            problem = f"neither MicroPython nor a bootloader answers: dcka board doctor --port {row.port}"
-        elif detected is not None:
-            problem, code = str(detected), detected.exit_code
+        problem, code = _trouble(row.port, answer, detected)
         return replace(row, problem=problem, exit_code=code)
     facts, installed = answer.facts, answer.installed
     chip = detected.chip if isinstance(detected, Detected) else chip_of_machine(facts.machine)
@@ -191,6 +160,21 @@ def _row(row: BoardRow, answer: Answer | BoardError, detected: Detected | BoardE
         firmware=installed.firmware,
         problem=too_old(facts.version, chip) or (str(detected) if isinstance(detected, BoardError) else None),
     )
+
+
+def _trouble(port: str, answer: BoardError, detected: Detected | BoardError | None) -> tuple[str, int]:
+    """What is wrong where MicroPython gave no answer, and the exit code for it."""
+    if isinstance(answer, NoFileSystem):
+        return str(answer), answer.exit_code
+    if isinstance(detected, Detected):
+        return f"no MicroPython answers: dcka board flash --port {port}", answer.exit_code
+    if isinstance(detected, BoardSilent):
+        return (
+            f"neither MicroPython nor a bootloader answers: dcka board doctor --port {port}",
+            answer.exit_code,
+        )
+    error = detected or answer
+    return str(error), error.exit_code
 
 
 def _with_registry(row: BoardRow, boards: Sequence[Board]) -> BoardRow:

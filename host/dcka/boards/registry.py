@@ -4,7 +4,8 @@ import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -51,6 +52,26 @@ class Registry:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self._threads = threading.RLock()
+        self._inside = False
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within the block no other program, nor another thread, changes the registry; blocks may be nested.
+
+        For what is read here and decides what is written: which id is free, and to whom it is given.
+        """
+        with self._threads:
+            if self._inside:
+                yield
+                return
+            self._state.make_folder(self._state.folder)
+            with _flock(self._state.folder / _LOCK):
+                self._inside = True
+                try:
+                    yield
+                finally:
+                    self._inside = False
 
     @property
     def file(self) -> Path:
@@ -99,29 +120,6 @@ class Registry:
 
         return self._change(change)
 
-    def claim(self, mac: str, nodes: Iterable[int]) -> int:
-        """The id that the board has among `nodes`, else the first of them that no board has, given to it.
-
-        Two programs that claim at once get two ids. Raises RegistryError where none is left.
-        """
-        mac, wanted = _mac(mac), tuple(nodes)
-
-        def change(boards: dict[str, Board]) -> int:
-            known = boards.get(mac, Board(mac))
-            if known.node in wanted:
-                return known.node
-            taken = {board.node for board in boards.values()}
-            free = [node for node in wanted if node not in taken]
-            if not free:
-                raise RegistryError(
-                    f"board {mac}: the network has {len(wanted)} nodes, and each has a board already; raise "
-                    f"`nodes` in network.toml, or give this board the id of one that is gone"
-                )
-            boards[mac] = replace(known, node=free[0])
-            return free[0]
-
-        return self._change(change)
-
     def seen(self, mac: str, port: str, serial: str | None = None, name: str | None = None) -> None:
         """Note where the board is now; whichever was there before has moved. None leaves what is known."""
         mac = _mac(mac)
@@ -146,7 +144,7 @@ class Registry:
 
     def _change(self, change: Callable[[dict[str, Board]], Result]) -> Result:
         """Read, change and write under a lock, so that no program writes over what another has just written."""
-        with self._locked():
+        with self.alone():
             boards = self._read()
             before = dict(boards)
             result = change(boards)
@@ -155,20 +153,6 @@ class Registry:
                     self.file, {"v": VERSION, "boards": [_record(board) for board in _in_order(boards)]}
                 )
             return result
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._state.make_folder(self._state.folder)
-        file = self._state.folder / _LOCK
-        try:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StateError(f"{file} cannot be written: {error.strerror}") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
     def _read(self) -> dict[str, Board]:
         record = self._state.read(self.file)
@@ -186,6 +170,19 @@ class Registry:
                 f"dcka board list: it asks the boards that are plugged in who they are"
             ) from error
         return {board.mac: board for board in boards}
+
+
+@contextlib.contextmanager
+def _flock(file: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StateError(f"{file} cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _mac(text: str) -> str:

@@ -11,12 +11,16 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.reasoncodes import ReasonCode
 
+from dcka.broker.encryption import BrokerContext, HandshakeError, broker_context, names_of
 from dcka.broker.url import PASSWORD_VARIABLE, BrokerUrl
 from dcka.errors import DckaError
 
 # Ten seconds leave room for a slow name server or a lost SYN (repeated after 1 s and 3 s), and keep a command
 # that only wants to know within 15 s.
 TIMEOUT_S = 10.0
+
+# To ask a broker once more, for the names that its certificate is for.
+NAMES_S = 1.0
 
 # How often a broker that is just starting is asked again.
 RETRY_S = 0.1
@@ -42,16 +46,25 @@ class NotAllowed(BrokerUnavailable):
     """The broker answered, and refuses us."""
 
 
+class NotEncrypted(BrokerUnavailable):
+    """Something listens there, and no encrypted connection can be had."""
+
+
+class NotTrusted(NotEncrypted):
+    """The broker's certificate does not show that it is the broker that was named."""
+
+
 def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
     """Connect as a client would, and disconnect again; the seconds from the TCP connection to the answer.
 
     Takes `timeout` seconds at most, name look-up included.
-    Raises `NameUnknown`, `NotListening`, `NoAnswer` or `NotAllowed`.
+    Raises `NameUnknown`, `NotListening`, `NoAnswer`, `NotAllowed` or `NotEncrypted`.
     """
     deadline = time.monotonic() + timeout
     answers: list[int] = []
-    client = _client(url, answers)
-    _open(client, url, deadline)
+    context = broker_context(url) if url.tls else None
+    client = _client(url, answers, context)
+    _open(client, url, deadline, context)
     begun = time.monotonic()
     try:
         status = MQTTErrorCode.MQTT_ERR_SUCCESS
@@ -68,9 +81,13 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
     finally:
         client.disconnect()
     if not answers:
+        doubt = (
+            "does it want a certificate of ours, too?"
+            if url.tls
+            else "and not one for encryption (mqtts://)?"
+        )
         raise NoAnswer(
-            f"{url}: ended the connection without an MQTT answer: is that port a broker's,"
-            " and not one that wants encryption?"
+            f"{url}: ended the connection without an MQTT answer: is that port a broker's, {doubt}"
         )
     if answers[0] != 0:
         raise _refusal(url, answers[0])
@@ -80,7 +97,7 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
 def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> float:
     """`probe`, repeated for at most `limit` seconds while nobody answers: a broker may be just starting.
 
-    Raises the last failure, with how long was waited; `NameUnknown` and `NotAllowed` at once.
+    Raises the last failure, with how long was waited; the others at once.
     """
     deadline = time.monotonic() + limit
     while True:
@@ -92,7 +109,7 @@ def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> float:
             time.sleep(RETRY_S)
 
 
-def _client(url: BrokerUrl, answers: list[int]) -> mqtt.Client:
+def _client(url: BrokerUrl, answers: list[int], context: BrokerContext | None) -> mqtt.Client:
     """A client that puts the CONNACK's return code of MQTT 3.1.1 (0: accepted) into `answers`."""
     client = mqtt.Client(
         CallbackAPIVersion.VERSION2,
@@ -104,6 +121,8 @@ def _client(url: BrokerUrl, answers: list[int]) -> mqtt.Client:
         answers.append(_RETURN_CODES.get(reason.value, reason.value))
 
     client.on_connect = on_connect
+    if context is not None:
+        client.tls_set_context(context)
     if url.username:
         client.username_pw_set(url.username, url.password)
     return client
@@ -120,7 +139,8 @@ def _refusal(url: BrokerUrl, code: int) -> BrokerUnavailable:
         return NotAllowed(f"{url}: the broker refuses the connection (return code {code})")
     if not url.username:
         return NotAllowed(
-            f"{url}: the broker wants a user name: write mqtt://USER@HOST:PORT, and set {PASSWORD_VARIABLE}"
+            f"{url}: the broker wants a user name: write mqtt{'s' if url.tls else ''}://USER@HOST:PORT,"
+            f" and set {PASSWORD_VARIABLE}"
         )
     if url.password is None:
         return NotAllowed(f"{url}: the broker wants a password for {url.username}: set {PASSWORD_VARIABLE}")
@@ -133,16 +153,21 @@ def _refusal(url: BrokerUrl, code: int) -> BrokerUnavailable:
     )
 
 
-def _open(client: mqtt.Client, url: BrokerUrl, deadline: float) -> None:
+def _open(client: mqtt.Client, url: BrokerUrl, deadline: float, context: BrokerContext | None) -> None:
     """Connect to the first of the host's addresses that takes the connection, and send CONNECT."""
     addresses = _addresses(url, deadline)
     begun = time.monotonic()
     for position, address in enumerate(addresses):
         left = max(0.01, deadline - time.monotonic())
         client.connect_timeout = left / (len(addresses) - position)
+        if context is not None:
+            # One half for the connection, the other for the handshake.
+            context.handshake_s = client.connect_timeout = client.connect_timeout / 2
         try:
             client.connect(address, url.port)
             return
+        except HandshakeError as error:
+            raise _no_encryption(url, address, error) from error
         except OSError as error:
             failure = error
     if isinstance(failure, TimeoutError):
@@ -153,6 +178,15 @@ def _open(client: mqtt.Client, url: BrokerUrl, deadline: float) -> None:
     if isinstance(failure, ConnectionRefusedError):
         raise NotListening(f"{url}: nothing listens there: is the broker running?") from failure
     raise NotListening(f"{url}: cannot be reached: {failure.strerror or failure}") from failure
+
+
+def _no_encryption(url: BrokerUrl, address: str, error: HandshakeError) -> BrokerUnavailable:
+    if error.silent:
+        return NoAnswer(str(error))
+    if not error.distrusted:
+        return NotEncrypted(str(error))
+    names = names_of(url, address, NAMES_S) if error.other_name else []
+    return NotTrusted(f"{error}: {', '.join(names)}" if names else str(error))
 
 
 def _addresses(url: BrokerUrl, deadline: float) -> list[str]:

@@ -1,17 +1,21 @@
-"""`mqtt://[user@]host[:port]`, the one way to name a broker; and the password, which no URL holds."""
+"""`mqtt[s]://[user@]host[:port]`, the one way to name a broker; and the password, which no URL holds."""
 
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from dcka.errors import UsageError
 
 DEFAULT_PORT = 1883
+DEFAULT_TLS_PORT = 8883
+CA_FILE = "ca.pem"
+"""The certificate authority's file, beside a node's node.json."""
 PASSWORD_VARIABLE = "DCKA_BROKER_PASSWORD"
 
-_EXAMPLE = "write mqtt://HOST:PORT, for example mqtt://127.0.0.1:1883"
+_EXAMPLE = "write mqtt://HOST:PORT (mqtts:// if encrypted), for example mqtt://127.0.0.1:1883"
 
 
 class BrokerUrlError(UsageError):
@@ -22,25 +26,45 @@ class BrokerUrlError(UsageError):
 class BrokerUrl:
     """Where a broker listens, and as whom to speak to it. `host` is without the brackets of an IPv6 address.
 
-    `str` gives the URL; the password is neither in it nor in the `repr`.
+    `tls`: encrypted, and the broker's certificate is verified: by the authority in the PEM file `ca`, or, where that
+    is None, by those that the system trusts. `str` gives the URL; the password is neither in it nor in the `repr`.
     """
 
     host: str
     port: int = DEFAULT_PORT
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    tls: bool = False
+    ca: Path | None = None
 
     def __str__(self) -> str:
         user = f"{quote(self.username, safe='')}@" if self.username else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"mqtt://{user}{host}:{self.port}"
+        return f"{'mqtts' if self.tls else 'mqtt'}://{user}{host}:{self.port}"
+
+    def for_node(self) -> dict[str, object]:
+        """What node.json says of the broker. With `tls` the node needs the content of `ca` as CA_FILE beside it.
+
+        Raises `UsageError` where there is no `ca`: MicroPython trusts no authority by itself.
+        """
+        said: dict[str, object] = {"host": self.host, "port": self.port}
+        if self.username:
+            said |= {"user": self.username, "password": self.password or ""}
+        if not self.tls:
+            return said
+        if self.ca is None:
+            raise UsageError(
+                f"{self}: a MicroPython node knows no certificate authorities: give it the one of your broker, with"
+                ' ca = "FILE.pem" under [network] in network.toml'
+            )
+        return {**said, "ca": CA_FILE}
 
 
 def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> BrokerUrl:
     """Read a broker's URL; where it names a user, the password comes from DCKA_BROKER_PASSWORD in `environ`.
 
-    Raises `BrokerUrlError` for any other scheme, a password in the URL, a path, a port outside 1 … 65535 and
-    an IPv6 address without brackets.
+    mqtts:// is encrypted. Raises `BrokerUrlError` for any other scheme, a password in the URL, a path, a port
+    outside 1 … 65535 and an IPv6 address without brackets.
     """
     stripped = text.strip()
     # Before anything else, so that no message repeats it, however broken the rest is.
@@ -68,25 +92,23 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
         raise BrokerUrlError(f"{text!r}: {host!r} is not a host's name: {_EXAMPLE}")
     username = unquote(parts.username) if parts.username else None
     password = environ.get(PASSWORD_VARIABLE) if username else None
-    return BrokerUrl(host, _port(text, address), username, password)
+    tls = parts.scheme == "mqtts"
+    port = _port(text, address, DEFAULT_TLS_PORT if tls else DEFAULT_PORT)
+    return BrokerUrl(host, port, username, password, tls)
 
 
 def _check_scheme(text: str, scheme: str) -> None:
-    if scheme == "mqtts":
-        raise BrokerUrlError(
-            f"{text!r}: encrypted connections (mqtts) come with provisioning, in a later version: use mqtt://"
-        )
     if "://" not in text:
         raise BrokerUrlError(f"{text!r} has no scheme: write mqtt://{text or 'HOST'}")
-    if scheme != "mqtt":
+    if scheme not in ("mqtt", "mqtts"):
         raise BrokerUrlError(f"{text!r}: the scheme is mqtt, not {scheme!r}: {_EXAMPLE}")
 
 
-def _port(text: str, address: str) -> int:
+def _port(text: str, address: str, default: int) -> int:
     after = address.rpartition("]")[2] if address.startswith("[") else address
     digits = after.partition(":")[2]
     if ":" not in after:
-        return DEFAULT_PORT
+        return default
     if not re.fullmatch(r"[0-9]{1,5}", digits) or not 1 <= int(digits) <= 65535:
         raise BrokerUrlError(f"{text!r}: a port is a number from 1 to 65535, not {digits!r}")
     return int(digits)

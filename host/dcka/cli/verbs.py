@@ -23,6 +23,7 @@ VERBS: dict[str, Verb] = {
     "demo": Verb("dcka.cli.demo", "Show it all: a network on this computer, two runs, a verdict.", START),
     "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
     "broker": Verb("dcka.cli.broker", "Run an MQTT broker on this computer.", NETWORK),
+    "schedule": Verb("dcka.cli.schedule", "Design a duty-cycling schedule, and show what it costs.", NETWORK),
     "emulate": Verb("dcka.cli.emulate", "Start the nodes on this computer.", NETWORK),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),

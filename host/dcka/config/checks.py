@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from dcka.topology.graph import MAX_ID, TopologyError, checked_ids
 
@@ -80,6 +81,17 @@ def text(pattern: str, allowed: str) -> Check:
         return value
 
     return Check(allowed, convert)
+
+
+def path() -> Check:
+    """The name of a file, as a path. Whether it is there is looked at where its folder is known."""
+
+    def convert(value: object) -> Path:
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise Unfit
+        return Path(value)
+
+    return Check("the name of a file", convert)
 
 
 def texts(allowed: str) -> Check:

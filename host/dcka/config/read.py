@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dcka.config import authority
+from dcka.config.addresses import require_addresses
 from dcka.config.checks import Unfit, bare, shown
 from dcka.config.sections import (
     SECTIONS,
@@ -14,6 +16,7 @@ from dcka.config.sections import (
     NetworkSection,
     RunSection,
     TopologySection,
+    WifiSection,
     keys_of,
 )
 from dcka.config.source import Source, parse_toml, read_toml
@@ -24,6 +27,13 @@ from dcka.topology.graph import Graph, TopologyError, named_ids
 
 FILE_NAME = "network.toml"
 DEFAULT_KIND = "experiment1"
+
+_PASSWORD = "password"
+_NEVER_HERE = (
+    "a password is kept in no file of a network, for such files are copied and shown; remove it, and set"
+)
+_PASSWORD_VARIABLES = {"wifi": "DCKA_WIFI_PASSWORD", "network": "DCKA_BROKER_PASSWORD"}
+"""Section → the environment variable for the password that people look for there."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class Config:
     topology: TopologySection
     data: DataSection
     emulation: EmulationSection
+    wifi: WifiSection
     graph: Graph
     source: Source = field(repr=False)
 
@@ -115,16 +126,19 @@ def _validated(file: Path | None, tables: Mapping[str, object], source: Source) 
     for section, table in tables.items():
         _require_known_section(section, table, source)
     parts = {name: _section(name, tables.get(name, {}), source) for name in SECTIONS}
+    parts["network"] = authority.found(parts["network"], file.parent if file else Path(), source)
     return _config(file, parts, source)
 
 
 def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Config:
-    run, network, topology = parts["run"], parts["network"], parts["topology"]
+    network = authority.known_to_broker(parts["network"], source)
+    run, topology = parts["run"], parts["topology"]
     if run.slots > run.max_slots:
         raise UsageError(
             f"{source.stated('run', 'slots', run.slots)} is more than max_slots = {run.max_slots}, "
             f"so no step would come to its end; raise max_slots"
         )
+    require_addresses(parts["wifi"], len(network.nodes), source)
     graph = _graph(network.nodes, topology, source)
     if run.schedule == "gossip":
         _require_slots(graph, run, source)
@@ -133,7 +147,7 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"{source.stated('topology', 'root', topology.root)} is no node of the network; "
             f"the nodes are {named_ids(network.nodes)}"
         )
-    return Config(file=file, graph=graph, source=source, **parts)
+    return Config(file=file, graph=graph, source=source, **{**parts, "network": network})
 
 
 def _require_known_section(section: str, table: object, source: Source) -> None:
@@ -144,6 +158,9 @@ def _require_known_section(section: str, table: object, source: Source) -> None:
                 f"{source.place(section)}: {section} is a section; write [{section}], not {form}"
             )
         return
+    if section == _PASSWORD:
+        variables = " or ".join(_PASSWORD_VARIABLES.values())
+        raise UsageError(f"{source.place(section)}: {section}: {_NEVER_HERE} {variables}")
     if not isinstance(table, Mapping):
         homes = [f"[{name}]" for name in SECTIONS if section in keys_of(name)]
         hint = f"it belongs under {' or '.join(homes)}" if homes else f"the sections are {_section_names()}"
@@ -158,6 +175,9 @@ def _require_known_section(section: str, table: object, source: Source) -> None:
 def _section(section: str, table: Any, source: Source) -> Any:
     for name in table:
         if name not in keys_of(section):
+            if name == _PASSWORD and section in _PASSWORD_VARIABLES:
+                variable = _PASSWORD_VARIABLES[section]
+                raise UsageError(f"{source.at(section, name)}: {_NEVER_HERE} {variable}")
             what = f"unknown key {bare(name)} in [{section}]"
             raise UsageError(f"{source.place(section, name)}: {what}; {_nearest(section, name)}")
     return SECTIONS[section](**_checked(section, table, source))

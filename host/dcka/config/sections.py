@@ -6,9 +6,10 @@ example.
 """
 
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcka.config import checks
+from dcka.config import addresses, checks
 from dcka.config.broker_address import EMBEDDED, broker_check
 from dcka.config.checks import Check
 from dcka.topology.families import KINDS
@@ -39,7 +40,10 @@ def key(raw: object, check: Check, comment: str, example: object = None) -> Any:
 
 @dataclass(frozen=True)
 class NetworkSection:
-    """Who belongs to the network, and where they meet. `nodes`: ids, ascending. `broker`: None = embedded."""
+    """Who belongs to the network, and where they meet. `nodes`: ids, ascending. `broker`: None = embedded.
+
+    `ca`: a PEM file that was there, from the current folder; the broker has it too.
+    """
 
     name: str = key(
         "sensors",
@@ -54,7 +58,14 @@ class NetworkSection:
     broker: "BrokerUrl | None" = key(  # noqa: RUF009 - a field, as the others
         EMBEDDED,
         broker_check(),
-        'The MQTT broker: "embedded" starts one here, or a URL such as "mqtt://192.168.1.10:1883".',
+        'The MQTT broker: "embedded" starts one here, or a URL such as "mqtt://192.168.1.10:1883";\n'
+        '"mqtts://..." is encrypted.',
+    )
+    ca: Path | None = key(  # noqa: RUF009 - a field, as the others
+        None,
+        checks.path(),
+        "mqtts: the file with the certificate of the authority that the broker's is of (PEM), from this folder.",
+        example="ca.pem",
     )
 
 
@@ -183,12 +194,48 @@ class EmulationSection:
     heap: int = key("128K", checks.heap(), "The heap of each MicroPython process.")
 
 
+@dataclass(frozen=True)
+class WifiSection:
+    """The boards' radio network; its password is never here. `awake_cap_s`: 0 = stay awake."""
+
+    ssid: str | None = key(
+        None,
+        addresses.ssid(),
+        "The name of the Wi-Fi. Its password goes into the environment variable DCKA_WIFI_PASSWORD.",
+        example="greenhouse",
+    )
+    first_address: str | None = key(
+        None,
+        addresses.first_address(),
+        "A fixed address for each node: the first has this one, the second the next ... Not given: DHCP.",
+        example="192.168.1.101/24",
+    )
+    gateway: str | None = key(
+        None,
+        addresses.address(),
+        "first_address: the router. Not given: the network's first address.",
+        example="192.168.1.1",
+    )
+    dns: str | None = key(
+        None,
+        addresses.address(),
+        "first_address: the name server. Not given: the router.",
+        example="192.168.1.1",
+    )
+    awake_cap_s: int = key(
+        0,
+        checks.whole(0, 86_400),
+        "A node that has been without Wi-Fi for so many seconds sleeps, to save its battery; 0 = it never does.",
+    )
+
+
 SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "run": RunSection,
     "topology": TopologySection,
     "data": DataSection,
     "emulation": EmulationSection,
+    "wifi": WifiSection,
 }
 
 

@@ -15,6 +15,7 @@ _TITLES = {
     "topology": "Who hears whom, phase by phase.",
     "data": "How a table of readings becomes the nodes' data.",
     "emulation": "Nodes on this computer.",
+    "wifi": "How boards join the network.",
 }
 
 

@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -43,7 +44,7 @@ class CPythonNetwork:
     ) -> None:
         self.ids = checked_ids(nodes)
         self._folder = folder
-        self._settings = settings(network, broker, max_message, keepalive)
+        self._settings = _settings(network, broker, max_message, keepalive)
         self._child: Child | None = None
         self._peer: socket.socket | None = None
         self._rest = b""
@@ -153,3 +154,13 @@ class CPythonNetwork:
     def _send(self, record: dict[str, object]) -> None:
         if self._peer is not None:
             self._peer.sendall(json.dumps(record).encode() + b"\n")
+
+
+def _settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) -> dict[str, object]:
+    """As node.json says it, but that a process of this machine reads the authority's file where it is."""
+    plain = replace(broker, tls=False)
+    said = settings(network, plain, max_message, keepalive)
+    if not broker.tls:
+        return said
+    ca = None if broker.ca is None else str(broker.ca.absolute())
+    return {**said, "broker": {**plain.for_node(), "tls": True, "ca": ca}}

@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dcka.broker.encryption import BrokerContext, broker_context
+from dcka.broker.url import BrokerUrl
 from dcka.emulation.cpython_node import CPythonNode
 from dcka.emulation.flash import Flash, FolderFlash, MemoryFlash
 from dcka.emulation.gate import Gate
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure, require_node
+
+# The gate has just seen the broker make one; while a node makes its own, all the others wait.
+HANDSHAKE_S = 1.0
 
 # getrusage counts in KB, but on macOS in bytes.
 _RUSAGE_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -35,7 +40,8 @@ class CPythonNodes:
         self.loop = Loop()
         self._settings = settings
         self._random = random
-        self._gate = Gate(self.loop, settings["broker"]["host"], settings["broker"]["port"])
+        broker = settings["broker"]
+        self._gate = Gate(self.loop, broker["host"], broker["port"], _context(broker))
         self._flashes: dict[int, Flash] = {
             node: MemoryFlash() if folder is None else FolderFlash(folder / str(node)) for node in self.ids
         }
@@ -72,3 +78,10 @@ class CPythonNodes:
         """A node's share of the process's largest memory so far, and 0: there is no heap that it could fill."""
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RUSAGE_UNIT
         return used // len(self.ids), 0
+
+
+def _context(broker: Mapping[str, Any]) -> BrokerContext | None:
+    if not broker.get("tls"):
+        return None
+    ca = None if broker["ca"] is None else Path(broker["ca"])
+    return broker_context(BrokerUrl(broker["host"], broker["port"], tls=True, ca=ca), HANDSHAKE_S)

@@ -1,17 +1,20 @@
 """Is the broker there? One connection attempt for all the nodes of a process, and none of them blocks.
 
 paho connects a socket and waits for it: with a broker that is away, each node would stop all the others for
-seconds. So nodes connect only when a bare socket has just shown that the port takes connections.
+seconds. So nodes connect only when a bare socket has just shown that the port takes connections, and, where they are
+encrypted, that a handshake comes to its end.
 """
 
 import errno
 import random
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from typing import Any
 
-from dcka.emulation.loop import EVENT_WRITE, Loop
+from dcka.broker.encryption import BrokerContext
+from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
 # As on a board (firmware/dcka_device/link.py): asked again after 250 ms, then twice as long each time, up to 2 s.
 RETRY_S = 0.25
@@ -21,9 +24,13 @@ ANSWER_S = 3.0
 
 
 class Gate:
-    """`ask` for the way to the broker: the callback gets an address that took a connection a moment ago."""
+    """`ask` for the way to the broker: the callback gets an address that took a connection a moment ago.
 
-    def __init__(self, loop: Loop, host: str, port: int) -> None:
+    `context`: of the encrypted connections that the nodes make; None where they are not.
+    """
+
+    def __init__(self, loop: Loop, host: str, port: int, context: BrokerContext | None = None) -> None:
+        self.context = context
         self._loop = loop
         self._where = (host, port)
         self._addresses: list[tuple[socket.AddressFamily, Any]] = []
@@ -81,7 +88,28 @@ class Gate:
         refused = self._attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if refused:
             self._failed(errno.errorcode.get(refused, str(refused)))
+        elif self.context is None:
+            self._open()
+        else:
+            self._loop.forget(self._attempt)
+            self._attempt = self.context.begun(self._attempt)
+            self._shake_hands()
+
+    def _shake_hands(self) -> None:
+        if self.context is None or not isinstance(self._attempt, ssl.SSLSocket):
             return
+        try:
+            self._attempt.do_handshake()
+        except ssl.SSLWantReadError:
+            self._loop.watch(self._attempt, EVENT_READ, self._shake_hands)
+        except ssl.SSLWantWriteError:
+            self._loop.watch(self._attempt, EVENT_WRITE, self._shake_hands)
+        except OSError as error:
+            self._failed(str(self.context.told(error)))
+        else:
+            self._open()
+
+    def _open(self) -> None:
         self._end_attempt()
         # The address that works is the first one next time.
         self._addresses.sort(key=lambda known: known[1][0] != self._address)

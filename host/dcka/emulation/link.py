@@ -6,6 +6,7 @@ paho's callbacks only note what has come; the node looks at it afterwards, since
 import contextlib
 import random
 import socket
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -67,6 +68,8 @@ class Link:
         client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, reconnect_on_failure=False)
         if broker.get("user"):
             client.username_pw_set(broker["user"], broker.get("password"))
+        if self._gate.context is not None:
+            client.tls_set_context(self._gate.context)
         client.connect_timeout = 1.0  # the gate has just seen the port open
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
@@ -162,6 +165,9 @@ class Link:
 
     def _ready(self) -> None:
         self._client.loop_read()
+        # What an encrypted connection has in hand already, no selector tells of.
+        while isinstance(peer := self._client.socket(), ssl.SSLSocket) and peer.pending():
+            self._client.loop_read()
         self._settle()
 
     def _misc(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dcka.broker.url import BrokerUrl
+from dcka.broker.url import CA_FILE, BrokerUrl
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
 from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
@@ -147,7 +147,8 @@ class MicroPythonNetwork:
     heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
     `firmware` is a finished build (default: the firmware, built for this machine).
 
-    Raises `UsageError` for an id that comes twice or is outside 1 … 65535 and for a heap that is no size.
+    Raises `UsageError` for an id that comes twice or is outside 1 … 65535, for a heap that is no size, and for an
+    encrypted broker without the file of its authority.
     """
 
     def __init__(
@@ -169,6 +170,7 @@ class MicroPythonNetwork:
         self._folder = folder
         self._firmware = firmware
         self._config = settings(network, broker, max_message, keepalive)
+        self._ca = broker.ca if broker.tls else None
         self._nodes: dict[int, MicroPythonNode] = {}
         self._resources = contextlib.ExitStack()
 
@@ -233,6 +235,8 @@ class MicroPythonNetwork:
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
             config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+            if self._ca is not None:
+                (node.folder / CA_FILE).write_bytes(self._ca.read_bytes())
         except OSError as error:
             raise EmulationError(
                 f"cannot write node {node.node}'s files: {error.filename}: {error.strerror}"

@@ -42,15 +42,11 @@ def require_node(node: int, ids: tuple[int, ...]) -> None:
 
 
 def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) -> dict[str, object]:
-    """What `node.json` says, but for the node's id; `keepalive` in seconds."""
-    where: dict[str, object] = {"host": broker.host, "port": broker.port}
-    if broker.username:
-        where["user"] = broker.username
-        where["password"] = broker.password or ""
+    """What `node.json` says, but for the node's id; `keepalive` in seconds. Raises `UsageError` as `for_node` does."""
     return {
         "v": 1,
         "network": network,
-        "broker": where,
+        "broker": broker.for_node(),
         "max_message": max_message,
         "keepalive": keepalive,
     }

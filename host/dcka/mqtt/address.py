@@ -3,6 +3,7 @@
 `dcka broker` notes its URL in `broker.json` of the state folder, and takes the note away when it ends.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from dcka.broker import BrokerUnavailable, BrokerUrl, parse_broker_url, probe
@@ -35,10 +36,13 @@ def forget_broker(state: State, pid: int) -> None:
 def broker_of(config: Config, state: State, explicit: str | None = None) -> BrokerUrl:
     """The broker that `--broker` names (`explicit`), or the network file, or the one noted in the state folder.
 
+    An encrypted one is verified by the network file's `ca`, where it has one.
+
     Raises BrokerUrlError for a text that names none, UsageError where there is none to speak to.
     """
     if explicit is not None and explicit.strip() != EMBEDDED:
-        return parse_broker_url(explicit)
+        url = parse_broker_url(explicit)
+        return replace(url, ca=config.network.ca) if url.tls else url
     if explicit is None and config.network.broker is not None:
         return config.network.broker
     return _noted(state)

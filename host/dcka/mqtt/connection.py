@@ -20,6 +20,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 
 from dcka.broker import BrokerUrl, NoAnswer, await_broker
+from dcka.broker.encryption import broker_context
 from dcka.broker.probe import BrokerUnavailable
 from dcka.errors import DckaError
 
@@ -90,6 +91,8 @@ class Connection:
         )
         self._client.connect_timeout = 3.0
         self._client.reconnect_delay_set(1, 2)
+        if url.tls:
+            self._client.tls_set_context(broker_context(url))
         if url.username:
             self._client.username_pw_set(url.username, url.password)
         self._client.on_socket_open = self._on_socket_open

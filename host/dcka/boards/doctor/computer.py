@@ -89,7 +89,7 @@ def check_usb(computer: Computer, ports: Sequence[PortInfo]) -> Check:
 def check_driver(computer: Computer, ports: Sequence[PortInfo]) -> Check:
     """Has each USB serial chip become a port?"""
     if computer.devices is None:
-        return note("driver", f"what is on the USB cannot be asked on {computer.system}", "")
+        return note("driver", "this system does not tell what is on its USB", "")
     without = [device for device in _known_devices(computer) if not has_port(device, ports)]
     if not without:
         return ok("driver", "each USB serial chip has its port")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["ok", "note", "wrong", "skipped"]
-"""ok; a note (works, and may surprise); wrong (has to be put right); skipped (cannot be looked at yet)."""
+Verdict = Literal["ok", "note", "wrong"]
+"""ok; a note (works, and may surprise); wrong (has to be put right)."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,171 @@
+"""What a node's board has to have: the files of one version, and the name that follows from them.
+
+/boot.py /main.py   main.py names the folder that it starts
+/fw-<12 hex>/       all the rest; the name is a digest of what is in it, so that a folder never changes
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from dcka.boards.errors import BoardError
+from dcka.boards.images import MINIMUM
+from dcka.boards.installed import Facts
+from dcka.boards.secrets import Secrets
+from dcka.boards.transfer import digest
+from dcka.broker.url import CA_FILE, BrokerUrl
+from dcka.config import Config, node_wifi
+from dcka.emulation.build import NO_NATIVE_CODE, build
+from dcka.emulation.network import room_for, settings
+from dcka.errors import DckaError, UsageError
+from dcka_core.node import VERSION
+
+NODE_FILE = "node.json"
+VERSION_FILE = "version.json"
+DATA_FILE = "data.bin"
+SOURCE = "source"
+
+MPY = (6, 3)
+"""Version and sub-version of the .mpy files that our compiler makes."""
+
+_FIRMWARE_LINE = re.compile(r'^FIRMWARE = ""$', re.MULTILINE)
+_BOOTED = ("boot.py", "main.py")
+_KEEPALIVE_S = 10
+# node.json has passwords, and the folder's name is shown to people: guessing one from it shall cost as much as
+# guessing it from a recorded handshake. 16 MB and 50 ms.
+_SCRYPT = {"n": 2**14, "r": 8, "p": 1}
+
+
+class WrongMicroPython(BoardError):
+    """The board's MicroPython cannot run our firmware."""
+
+
+class WrongFileSystem(BoardError):
+    """The board's file system cannot hold what we promise."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """`files`: path within the folder → content, with version.json and node.json. `folder`: "fw-…", its name.
+
+    `mpy`: the architecture, or "source". `data`: for an image, the node's data file. `names`: `Build.names`.
+    """
+
+    files: Mapping[str, bytes] = field(repr=False)
+    folder: str
+    main_py: bytes = field(repr=False)
+    boot_py: bytes = field(repr=False)
+    mpy: str
+    firmware: str
+    node: int
+    network: str
+    data: bytes | None = field(default=None, repr=False)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+    def tree(self) -> dict[str, bytes]:
+        """All files of a board by their absolute paths: what an image holds."""
+        whole = {f"/{self.folder}/{path}": content for path, content in self.files.items()}
+        whole |= {"/boot.py": self.boot_py, "/main.py": self.main_py}
+        return whole | ({} if self.data is None else {f"/{DATA_FILE}": self.data})
+
+
+def require_fit(port: str, facts: Facts, source: bool = False) -> None:
+    """Raises WrongMicroPython for a board whose MicroPython is too old, or loads other .mpy files than ours, and
+    WrongFileSystem for FAT: a power cut while it replaces main.py leaves none."""
+    said = ".".join(str(part) for part in facts.version)
+    if facts.version[: len(MINIMUM)] < MINIMUM:
+        oldest = ".".join(str(part) for part in MINIMUM)
+        raise WrongMicroPython(
+            f"{port}: the board has MicroPython {said}, and dcka needs {oldest} or newer: flash a newer one with "
+            f"dcka board flash --port {port}"
+        )
+    if not source and facts.mpy_version != MPY:
+        theirs = "none" if not facts.mpy else ".".join(str(part) for part in facts.mpy_version)
+        raise WrongMicroPython(
+            f"{port}: the board's MicroPython {said} loads .mpy files of version {theirs}, and dcka's compiler makes "
+            f"{MPY[0]}.{MPY[1]}: flash a newer MicroPython with dcka board flash --port {port}, or use --source"
+        )
+
+    if facts.fat:
+        raise WrongFileSystem(
+            f"{port}: the board's file system is FAT, of an old MicroPython: a power cut while it replaces a file "
+            f"leaves none. Make it LittleFS, which erases it: dcka board flash --erase --port {port}"
+        )
+
+
+def wanted_version(
+    config: Config,
+    node: int,
+    march: str | None,
+    secrets: Secrets,
+    source: bool = False,
+    data: bytes | None = None,
+) -> Version:
+    """The version of node `node` for a board that runs native code of `march` (None: it runs none).
+
+    Raises UsageError where the network file names no broker that a board could reach, or has no such node;
+    BuildError where the firmware does not compile.
+    """
+    if node not in config.ids:
+        raise UsageError(f"node {node} is not in the network: [network] nodes in network.toml says which are")
+    if config.network.broker is None:
+        raise UsageError(
+            '[network] broker is "embedded", which only this computer reaches: name one with --broker URL'
+        )
+    built = build(march=march or NO_NATIVE_CODE, source=source)
+    files = {str(path): (built.folder / path).read_bytes() for path in built.files}
+    boot_py, main_py = (files.pop(name) for name in _BOOTED)
+    broker = replace(config.network.broker, password=secrets.broker or config.network.broker.password)
+    if broker.tls and broker.ca is not None:
+        files[CA_FILE] = broker.ca.read_bytes()
+    files[NODE_FILE] = _node_json(config, broker, node, secrets)
+    mpy = SOURCE if source else march or NO_NATIVE_CODE
+    record = {
+        "v": 1,
+        "firmware": VERSION,
+        "mpy": mpy,
+        "files": {path: digest(files[path]) for path in sorted(files)},
+    }
+    folder = _folder(files)
+    files[VERSION_FILE] = json.dumps(record, separators=(",", ":")).encode()
+    return Version(
+        files,
+        folder,
+        _with_folder(main_py, folder),
+        boot_py,
+        mpy,
+        VERSION,
+        node,
+        config.network.name,
+        data,
+        built.names,
+    )
+
+
+def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
+    record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
+    record |= {"node": node, "broker": broker.for_node(), "console": True}
+    if config.wifi.ssid is not None:
+        record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _folder(files: Mapping[str, bytes]) -> str:
+    whole = hashlib.sha256()
+    for path in sorted(files):
+        part = files[path]
+        if path == NODE_FILE:
+            part = hashlib.scrypt(part, salt=path.encode(), **_SCRYPT)
+        whole.update(f"{path} {digest(part)}\n".encode())
+    return f"fw-{whole.hexdigest()[:12]}"
+
+
+def _with_folder(main_py: bytes, folder: str) -> bytes:
+    text, count = _FIRMWARE_LINE.subn(f'FIRMWARE = "/{folder}"', main_py.decode())
+    if count != 1:
+        raise DckaError(
+            f'firmware/main.py has {count} lines `FIRMWARE = ""`, where the folder is put in: it needs one'
+        )
+    return text.encode()

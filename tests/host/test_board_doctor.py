@@ -1,0 +1,352 @@
+"""Each thing that can be wrong, and what the doctor says of it: facts in, a verdict and what to do out."""
+
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dcka.boards.chips import CHIPS
+from dcka.boards.doctor import board as board_checks
+from dcka.boards.doctor.access import Access, access_to, check_access
+from dcka.boards.doctor.board import Expected, check_board
+from dcka.boards.doctor.computer import Computer, brltty_rule, check_computer, running_programs
+from dcka.boards.doctor.examine import Seen, examine_boards, examine_computer
+from dcka.boards.doctor.look import Look, _room
+from dcka.boards.doctor.usb import UsbDevice, has_port, is_board, usb_devices
+from dcka.boards.doctor.verdicts import Check, all_well
+from dcka.boards.errors import BoardError, BoardSilent, PortBusy
+from dcka.boards.flashing import Detected
+from dcka.boards.ports import PortInfo
+
+WELL = Computer("linux", False, (UsbDevice(0x10C4, 0xEA60, "CP2102", "1-2"),), frozenset(), None)
+PORT = PortInfo("/dev/ttyUSB0", "CP2102", 0x10C4, 0xEA60, "0001", "1-2")
+
+
+def said(checks: Sequence[Check]) -> dict[str, Check]:
+    return {check.name: check for check in checks}
+
+
+def verdicts(checks: Sequence[Check]) -> dict[str, str]:
+    return {check.name: check.verdict for check in checks}
+
+
+# ---- the computer ----
+
+
+def test_all_well():
+    checks = check_computer(WELL, [PORT])
+    assert verdicts(checks) == dict.fromkeys(("usb", "driver", "brltty", "modemmanager"), "ok")
+    assert all_well(checks)
+
+
+@pytest.mark.parametrize(
+    ("changes", "ports", "words"),
+    [
+        ({"devices": ()}, [], "many only charge: it needs data lines"),
+        ({"devices": None}, [], "many only charge"),
+        ({"devices": (), "wsl": True}, [], "usbipd attach --wsl"),
+    ],
+)
+def test_no_board_at_all(changes: dict[str, object], ports: list[PortInfo], words: str):
+    check = said(check_computer(replace(WELL, **changes), ports))["usb"]
+    assert check.verdict == "wrong" and words in check.todo
+
+
+def test_a_port_that_is_no_boards_is_named_as_such():
+    arduino = PortInfo("/dev/ttyACM0", "Arduino Mega", 0x2341, 0x0042)
+    check = said(check_computer(replace(WELL, devices=()), [arduino]))["usb"]
+    assert check.verdict == "wrong" and "no board are: /dev/ttyACM0 (Arduino Mega)" in check.says
+
+
+@pytest.mark.parametrize(
+    ("ids", "driver"),
+    [
+        ((0x10C4, 0xEA60), "cp210x"),
+        ((0x1A86, 0x7523), "ch341"),
+        ((0x1A86, 0x55D4), "cdc_acm"),
+        ((0x0403, 0x6001), "ftdi_sio"),
+        ((0x067B, 0x2303), "pl2303"),
+        ((0x303A, 0x1001), "cdc_acm"),
+    ],
+)
+def test_a_chip_without_a_port_lacks_its_driver(ids: tuple[int, int], driver: str):
+    check = said(check_computer(replace(WELL, devices=(UsbDevice(*ids, "", "3-1"),)), []))["driver"]
+    assert check.verdict == "wrong" and f"modprobe {driver};" in check.todo and "3-1" in check.says
+
+
+def test_brltty_that_took_a_port_is_the_culprit_and_not_the_driver():
+    for facts in ({"programs": frozenset({"brltty"})}, {"brltty_rule": Path("/lib/85-brltty.rules")}):
+        checks = said(check_computer(replace(WELL, **facts), []))
+        assert checks["brltty"].verdict == "wrong" and "sudo apt remove brltty" in checks["brltty"].todo
+        assert checks["driver"].todo == "brltty has taken it: see there"
+
+
+def test_brltty_beside_ports_that_are_there_and_chips_that_it_does_not_take():
+    computer = replace(WELL, programs=frozenset({"brltty"}))
+    assert said(check_computer(computer, [PORT]))["brltty"].verdict == "note"
+    native = replace(computer, devices=(UsbDevice(0x303A, 0x1001, "", "1-2"),))
+    checks = said(check_computer(native, []))
+    assert checks["brltty"].verdict == "note" and "modprobe cdc_acm" in checks["driver"].todo
+
+
+def test_modem_manager_and_a_system_that_does_not_tell_are_notes():
+    checks = check_computer(replace(WELL, system="darwin", devices=None, programs={"ModemManager"}), [PORT])
+    assert verdicts(checks) == {"usb": "ok", "driver": "note", "brltty": "ok", "modemmanager": "note"}
+    assert all_well(checks)
+
+
+def test_what_linux_tells_of_its_usb(tmp_path: Path):
+    for name, facts in {
+        "1-2": ("10c4", "ea60", "00", "CP2102\n"),
+        "usb1": ("1d6b", "0002", "09", "xHCI"),
+        "1-2:1.0": None,
+        "1-3": ("zz", "0000", "00", ""),
+    }.items():
+        (tmp_path / name).mkdir()
+        if facts:
+            for file, text in zip(("idVendor", "idProduct", "bDeviceClass", "product"), facts, strict=True):
+                (tmp_path / name / file).write_text(text)
+    assert usb_devices(tmp_path) == (UsbDevice(0x10C4, 0xEA60, "CP2102", "1-2"),)
+    assert usb_devices(tmp_path / "no") is None
+
+
+def test_a_device_and_its_port_are_found_together_by_their_place():
+    device = UsbDevice(0x0403, 0x6010, "", "1-2.3")
+    assert has_port(device, [replace(PORT, location="1-2.3:1.0")])
+    assert not has_port(device, [replace(PORT, location="1-2.31"), replace(PORT, location=None)])
+    assert is_board(PortInfo("/dev/pts/3")) and is_board(PORT)
+    assert not is_board(PortInfo("p", "", 0x2341, 1))
+
+
+def test_programs_and_rules_are_found(tmp_path: Path):
+    (tmp_path / "12").mkdir(), (tmp_path / "13").mkdir(), (tmp_path / "self").mkdir()
+    (tmp_path / "12" / "comm").write_text("brltty\n")
+    assert running_programs(tmp_path) == {"brltty"}
+    rule, off = tmp_path / "85-brltty.rules", tmp_path / "off.rules"
+    off.write_text('# ENV{PRODUCT}=="1a86/7523/*", ENV{BRLTTY_BRAILLE_DRIVER}="bm"\n')
+    rule.write_text('ENV{PRODUCT}=="1A86/7523/*", ENV{BRLTTY_BRAILLE_DRIVER}="bm"\n')
+    assert brltty_rule([tmp_path / "none", off]) is None
+    assert brltty_rule([off, rule]) == rule
+
+
+# ---- the port ----
+
+
+@pytest.mark.parametrize(
+    ("access", "name", "words"),
+    [
+        (Access(there=False), "port", "ports change their names"),
+        (Access(True, is_device=False), "port", "shows those that there are"),
+        (Access(True, may_open=False, group="dialout"), "permission", "sudo usermod -aG dialout $USER"),
+        (Access(True, may_open=False, group="uucp"), "permission", "sudo usermod -aG uucp $USER"),
+        (Access(True, may_open=False, group="dialout", member=True), "permission", "newgrp dialout"),
+        (Access(True, may_open=False), "permission", "sudo chmod a+rw /dev/ttyUSB0"),
+        (Access(True, holder="minicom (pid 123)"), "busy", "kill 123"),
+        (Access(True, holder="another program"), "busy", "close that program"),
+    ],
+)
+def test_what_can_be_wrong_with_a_port(access: Access, name: str, words: str):
+    wrong = [check for check in check_access(PORT, access) if check.verdict == "wrong"]
+    assert [check.name for check in wrong] == [name]
+    assert words in wrong[0].todo
+    assert "/dev/ttyUSB0" in wrong[0].says
+
+
+def test_a_port_that_is_well():
+    assert verdicts(check_access(PORT, Access(True))) == {"port": "ok", "permission": "ok", "busy": "ok"}
+
+
+def test_access_as_this_system_has_it(tmp_path: Path):
+    assert access_to(str(tmp_path / "none")) == Access(there=False)
+    file = tmp_path / "file"
+    file.write_text("")
+    assert not access_to(str(file)).is_device
+    master, slave = os.openpty()
+    try:
+        access = access_to(os.ttyname(slave))
+        assert access.there and access.is_device and access.may_open and access.holder is None
+    finally:
+        os.close(master), os.close(slave)
+
+
+def test_the_computer_and_its_ports_are_told_in_order():
+    checks = examine_computer([], [PORT], lambda: WELL, lambda path: Access(True))
+    assert [(check.port, check.name) for check in checks][-3:] == [
+        ("/dev/ttyUSB0", "port"),
+        ("/dev/ttyUSB0", "permission"),
+        ("/dev/ttyUSB0", "busy"),
+    ]
+    assert all_well(checks)
+
+
+# ---- the board ----
+
+P = "/dev/ttyUSB0"
+CONFIG = {
+    "v": 1, "network": "greenhouse", "node": 3, "broker": {"host": "192.168.1.10", "port": 1883},
+    "wifi": {"ssid": "shed", "password": True},
+}  # fmt: skip
+DATA = (struct.pack("<4sBBHI8s", b"DCKd", 1, 15, 2, 100, b"12345678"), 20 + 4 + 400 + 32)
+HEALTHY = Look(
+    platform="esp32",
+    version=(1, 29, 0),
+    machine="Generic ESP32 module with ESP32",
+    room=(1 << 20, 2 << 20),
+    boot_py=True,
+    folder="/fw-1a2b3c4d5e6f",
+    config=CONFIG,
+    made={"v": 1, "firmware": "0.1.0", "mpy": "xtensawin"},
+    data=DATA,
+)
+EXPECTED = Expected("0.1.0", "greenhouse", (1, 2, 3), 3, {"dcka_core.tree": {"_7": "_take_sums"}})
+NAMES = ("micropython", "file system", "firmware", "node.json", "safe mode", "crash", "data")
+CRASH = (
+    "Traceback (most recent call last):",
+    '  File "dcka_core.tree", line 1, in _7',
+    "ValueError: no",
+)
+
+
+def test_a_healthy_board():
+    checks = check_board(HEALTHY, EXPECTED, P)
+    assert verdicts(checks) == dict.fromkeys(NAMES, "ok")
+    assert said(checks)["node.json"].says == "node 3 of greenhouse, broker 192.168.1.10:1883"
+    assert said(checks)["data"].says == "100 points of 2 dimensions"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "says", "todo"),
+    [
+        ({"version": (1, 20, 0)}, "micropython", "1.20.0 is too old", "dcka board flash --port"),
+        ({"machine": "x with ESP32H2"}, "micropython", "has no Wi-Fi", "take another board"),
+        ({"room": None}, "file system", "no file system", "mkfs"),
+        ({"room": (4096, 2 << 20)}, "file system", "it is full: 4 of 2,048 KB", "fs ls"),
+        ({"folder": None}, "firmware", "no firmware", "dcka board provision"),
+        ({"folder": ""}, "firmware", "another program's", "fs cp :main.py"),
+        ({"made": None}, "firmware", "no whole version.json", "dcka board provision"),
+        ({"made": ""}, "firmware", "no whole version.json", "dcka board provision"),
+        ({"missing": ("dcka_core/tree.mpy",)}, "firmware", "1 of its files are missing (dcka_core/", "provision"),
+        ({"boot_py": False}, "firmware", "boot.py", "provision"),
+        ({"config": None}, "node.json", "node.json is missing", "provision"),
+        ({"config": ""}, "node.json", "node.json is no JSON", "provision"),
+        ({"config": CONFIG | {"node": "3"}}, "node.json", "no proper `node`", "provision"),
+        ({"config": CONFIG | {"broker": {}}}, "node.json", "names no broker", "provision"),
+        ({"config": CONFIG | {"broker": {"host": "127.0.0.1"}}}, "node.json", "is the board itself", "provision"),
+        ({"config": CONFIG | {"wifi": {"ssid": ""}}}, "node.json", "set [wifi] ssid", "provision"),
+        ({"config": CONFIG | {"network": "cellar"}}, "node.json", "of the network cellar", "folder of cellar"),
+        ({"config": CONFIG | {"node": 9}}, "node.json", "has no such node", "provision"),
+        ({"config": CONFIG | {"node": 2}}, "node.json", "boards.json has node 3", "provision"),
+        ({"stopped": True}, "safe mode", "a file /stop", "fs rm :stop"),
+        ({"failed": 5}, "safe mode", "5 starts in a row", "clears the count"),
+        ({"data": (b"DCKd", 4)}, "data", "4 bytes is damaged", "dcka board inject"),
+        ({"data": (DATA[0], 99)}, "data", "99 bytes is damaged", "dcka board inject"),
+        ({"data": (b"x" + DATA[0][1:], DATA[1])}, "data", "is damaged", "dcka board inject"),
+    ],
+)  # fmt: skip
+def test_what_can_be_wrong_with_a_board(changes: dict[str, object], name: str, says: str, todo: str):
+    checks = check_board(replace(HEALTHY, **changes), EXPECTED, P)
+    wrong = [check for check in checks if check.verdict == "wrong"]
+    assert name in {check.name for check in wrong} and not all_well(checks)
+    check = said(wrong)[name]
+    assert says in check.says and todo in check.todo
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "says"),
+    [
+        ({"room": (100 << 10, 2 << 20)}, "file system", "little room"),
+        ({"made": {"firmware": "0.0.9"}}, "firmware", "version 0.0.9, and this dcka has 0.1.0"),
+        ({"crash": CRASH}, "crash", "it has crashed: ValueError: no, at \"dcka_core.tree\", in _take_sums"),
+        ({"data": None}, "data", "no readings yet"),
+    ],
+)  # fmt: skip
+def test_what_is_worth_a_note(changes: dict[str, object], name: str, says: str):
+    checks = check_board(replace(HEALTHY, **changes), EXPECTED, P)
+    assert said(checks)[name].verdict == "note" and says in said(checks)[name].says
+    assert all_well(checks)
+
+
+def test_free_space_that_wraps_around_zero_is_none():
+    assert _room((4294967288 * 4096, 2 << 20)) == (0, 2 << 20)
+    assert _room((1 << 20, 2 << 20)) == (1 << 20, 2 << 20)
+    assert _room(None) is None
+
+
+def test_a_desktop_needs_no_radio_and_may_have_its_broker_beside_it():
+    config = {**CONFIG, "broker": {"host": "127.0.0.1"}, "wifi": None}
+    checks = check_board(replace(HEALTHY, platform="linux", machine="linux", config=config), EXPECTED, P)
+    assert all_well(checks)
+
+
+def test_without_a_network_file_the_board_is_taken_at_its_word():
+    assert all_well(check_board(replace(HEALTHY, config=CONFIG | {"node": 77}), Expected("0.1.0"), P))
+
+
+def test_as_many_failed_starts_as_boot_py_says():
+    source = (Path(__file__).parents[2] / "firmware" / "boot.py").read_text()
+    assert f"_MAX_FAILED = {board_checks.MAX_FAILED}\n" in source
+
+
+# ---- the examination ----
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.seen: dict[str, list[Seen | BoardError]] = {}
+        self.detected: dict[str, Detected | BoardError] = {}
+
+    def visit(self, port: str) -> Seen:
+        seen = self.seen[port].pop(0)
+        if isinstance(seen, BoardError):
+            raise seen
+        return seen
+
+    def detect(self, ports: Sequence[str], parallel: int) -> list[Detected | BoardError]:
+        return [self.detected[port] for port in ports]
+
+    def examine(self, *paths: str) -> list[Check]:
+        ports = [PortInfo(path) for path in paths]
+        return examine_boards(ports, lambda port: EXPECTED, visit=self.visit, detect=self.detect)
+
+
+def test_a_board_that_is_well_has_to_join_too():
+    bench = Bench()
+    bench.seen = {"A": [Seen(HEALTHY, "")], "B": [Seen(HEALTHY, "the broker 192.168.1.10 fails: do this")]}
+    checks = bench.examine("A", "B")
+    ends = {check.port: check for check in checks if check.name == "network"}
+    assert ends["A"].verdict == "ok"
+    assert (ends["B"].verdict, ends["B"].says) == ("wrong", "the broker 192.168.1.10 fails: do this")
+
+
+def test_what_stands_in_its_way_is_told_rather_than_that_it_did_not_join():
+    bench = Bench()
+    bench.seen["A"] = [Seen(replace(HEALTHY, stopped=True), "the node was not started")]
+    assert [check.name for check in bench.examine("A") if check.verdict == "wrong"] == ["safe mode"]
+
+
+def test_a_chip_without_micropython_and_one_that_answers_nothing():
+    bench = Bench()
+    silent = BoardSilent("A: nothing answers")
+    bench.seen = {"A": [silent, silent], "B": [silent]}
+    bench.detected = {"A": Detected(CHIPS["esp32s3"], "aa:bb:cc:00:00:01", 0), "B": silent}
+    flash, boot = bench.examine("A", "B")
+    assert "an ESP32-S3" in flash.says and "dcka board flash --port A" in flash.todo
+    assert "hold BOOT, press and release EN" in boot.todo
+
+
+def test_a_program_that_heard_no_ctrl_c_is_seen_after_the_bootloader_restarted_it():
+    bench = Bench()
+    bench.seen["A"] = [BoardSilent("A"), Seen(HEALTHY, "")]
+    bench.detected["A"] = Detected(CHIPS["esp32"], "aa:bb:cc:00:00:01", 0)
+    assert verdicts(bench.examine("A"))["network"] == "ok"
+
+
+def test_what_else_goes_wrong_is_said_in_its_own_words():
+    bench = Bench()
+    bench.seen["A"] = [PortBusy("A is in use by minicom (pid 7): close that, then try again")]
+    (check,) = bench.examine("A")
+    assert (check.name, check.verdict, check.port) == ("answer", "wrong", "A")
+    assert "minicom" in check.says
