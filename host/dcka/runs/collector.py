@@ -4,11 +4,21 @@ from dcka.mqtt.connection import Message
 from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
 from dcka.runs.plan import Json, RunPlan
 from dcka_core.errors import MessageError
-from dcka_core.messages import CONVERGED, FINAL, Commit, is_change, peek_run, read_commit
+from dcka_core.messages import (
+    CONVERGED,
+    FINAL,
+    GOSSIP,
+    KEPT,
+    UNDECIDED,
+    Commit,
+    is_change,
+    peek_run,
+    read_commit,
+)
 from dcka_core.record import read_run
 
 _RESULT_NUMBERS = ("steps", "ssd", "sent", "bytes", "heard", "slots", "heap", "ms", "flags")
-_ALL_FLAGS = 15
+_ALL_FLAGS = FINAL | CONVERGED | GOSSIP | KEPT | UNDECIDED
 
 
 class Collector:
