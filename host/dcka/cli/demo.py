@@ -12,7 +12,7 @@ from dcka.errors import UsageError
 if TYPE_CHECKING:
     from dcka.demo import Report
     from dcka.demo.mishaps import Mishaps
-    from dcka.emulation.faults import Faults
+    from dcka.emulation.air import Faults
 
 RUNTIMES = ("micropython", "cpython")
 SCHEDULES = ("both", "gossip", "tree")
@@ -141,7 +141,7 @@ def _trouble(
 ) -> "tuple[Faults, Mishaps]":
     """What is to go wrong. Raises UsageError."""
     from dcka.demo.mishaps import Mishaps
-    from dcka.emulation.faults import Faults
+    from dcka.emulation.air import Faults
 
     if at_step is not None and kill_node is None and not restart_broker:
         raise UsageError("--at-step is the step of a mishap: name one with --kill-node or --restart-broker")

@@ -108,12 +108,13 @@ def _acts(up: Stage, settings: Settings, dataset: Dataset, plans: list[RunPlan],
     view.injected(dataset.size, time.monotonic() - started)
     for made in plans:
         view.begun(made.kind)
+        before = None if up.radio is None else up.radio.counts()
         follower = _Follower(up, made, dataset, view, settings.mishaps)
         limit_s = TROUBLED_LIMIT_S if settings.troubled else LIMIT_S
         outcome = run(up.connection, made, limit_s=limit_s, on_event=follower.take)
         if not outcome.finished:
             up.require_alive()
-        counts = None if up.radio is None else replace(up.radio.counts)
+        counts = None if up.radio is None or before is None else up.radio.counts().since(before)
         act = Act(outcome, check(outcome, dataset), summary(outcome, made.dataset), counts)
         view.ended(made.kind, act.summary, act.verdict)
         yield act

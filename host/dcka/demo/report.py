@@ -6,7 +6,7 @@ from typing import Any
 
 from dcka.check import Verdict
 from dcka.demo.scenario import Settings
-from dcka.emulation.faults import Counts
+from dcka.emulation.air import Counts
 from dcka.emulation.network import NodeFailure
 from dcka.runs.outcome import Outcome
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from dcka.config import Config, from_mapping
 from dcka.datasets import gaussians, suthaharan
 from dcka.demo.mishaps import Mishaps
-from dcka.emulation.faults import Faults
+from dcka.emulation.air import Faults
 from dcka.errors import UsageError
 from dcka.inject.dataset import Dataset
 
