@@ -4,7 +4,7 @@
 
 .POSIX:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check system wasm image lint types imports unit format clean
+.PHONY: help setup demo test check verify system wasm image lint types imports unit format clean
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 bin = .venv/bin
@@ -23,6 +23,9 @@ test: setup system wasm image lint types imports ## every check and every test: 
 	@$(bin)/python -m pytest $(PYTEST_ARGS)
 
 check: lint types imports unit ## the quick part: format, lint, types, import rules, unit tests
+
+verify: setup ## search what a few nodes can come to, whatever is lost and whoever dies: some minutes
+	@$(bin)/python tests/verify
 
 system: ## mosquitto, node and npm from the system's packages
 	@sh tools/system_packages.sh tests

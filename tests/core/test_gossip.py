@@ -21,7 +21,7 @@ def new_scene(phases, **settings):
 def ended(scene):
     """What each node came to."""
     return [
-        (node, held.step, held.flags, held.centres, held.counts, held.ssd, scene.session(node).slots)
+        (node, held.step, held.flags, held.centres, held.counts, held.ssd, scene.bus.nodes[node].ledger[0])
         for node, held in [(node, scene.held(node)) for node in sorted(scene.data)]
     ]
 
@@ -107,7 +107,7 @@ def test_a_fixed_number_of_slots():
             reports = scene.reports("step", node)
             assert [report["slots"] for report in reports] == [slots] * 3
             assert [report["flags"] & UNDECIDED for report in reports] == [0] * 3
-            assert scene.session(node).slots == 3 * slots
+            assert scene.bus.nodes[node].ledger[0] == 3 * slots
 
 
 def test_max_slots_ends_a_step_undecided():
