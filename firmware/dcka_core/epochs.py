@@ -49,7 +49,6 @@ class Epochs:
             raise MessageError("sender")
         if sender not in node.rows.near:
             raise MessageError("stranger")
-        node.heard += 1
         self._highest = max(self._highest, epoch[0])
         if node.done:
             if node.held and step < node.held.step:

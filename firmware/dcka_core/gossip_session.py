@@ -40,7 +40,6 @@ class Session(session.Session):
 
     def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A message on an x topic."""
-        self.heard += 1
         try:
             lacking = self._gossip.take(sender, phase, payload)
         except MessageError as error:
@@ -56,7 +55,6 @@ class Session(session.Session):
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A neighbour's commit: only a node that has been left behind makes use of it."""
         commit = read_commit(payload, self.run)
-        self.heard += 1
         step = commit.step
         self._ahead = max(self._ahead, step)
         if commit.flags & FINAL:
@@ -121,7 +119,8 @@ class Session(session.Session):
 
     def _next_slot(self, now: int) -> None:
         self._gossip.enter_slot()
-        self.slots += 1
+        # In the ledger: a slot that the node is awake in.
+        self.ledger[0] += 1
         self._half_way = False
         self.deadline = ticks.add(now, self.run.patience_ms // 2)
         self._send()

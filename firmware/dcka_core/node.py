@@ -31,6 +31,9 @@ RUN_FILE = "run.json"
 _HEARTBEAT_MS = 10000
 # A second node of our id is told of until it has been silent for so many heartbeats.
 _TWIN_BEATS = 3
+# Places in the ledger; protocol, section 7 has them all.
+_HEARD, _HEARD_BYTES = 4, 5
+_LEDGER = 7
 
 
 class Node:
@@ -38,7 +41,8 @@ class Node:
 
     boot: this boot's count, already on flash. nonce: random, of this boot. memory: what RUN_FILE held, or None.
     commit: what COMMIT_FILE held, or b"". vitals: () -> (live heap, free heap) in bytes. load: `parts.part`, or what
-    does the same with less memory.
+    does the same with less memory. ledger: what this boot has cost; the shell counts associations and computing time in
+    it (places 1 and 6), since the core has neither radio nor clock.
     """
 
     def __init__(
@@ -84,6 +88,9 @@ class Node:
         self._intake: Any = None
         self.session: Session | None = None
         self.dropped: dict[str, int] = {}
+        self.ledger = [0] * _LEDGER
+        # What it was when the run's rows were taken.
+        self._before = [0] * _LEDGER
 
     # ---- what the shell asks ----
 
@@ -172,6 +179,9 @@ class Node:
             raise MessageError("stranger")
         parts = topic[len(self._prefix) :].split("/")
         kind = parts[0]
+        if kind in ("x", "epoch", "commit"):
+            self.ledger[_HEARD] += 1
+            self.ledger[_HEARD_BYTES] += len(payload)
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)
         elif kind == "epoch" and len(parts) == 2:
@@ -245,6 +255,7 @@ class Node:
         self._make_room()
         self._listen(self._load("record").read_rows(record))
         self.session = None
+        self._before = list(self.ledger)
         self._early = {}
         self._publish_status(now)
         self._ripe = True
@@ -319,7 +330,7 @@ class Node:
         identity = (self._prefix, self._id, self._boot)
         module = self._load(run.kind)
         self.session = module.Session(
-            run, rows, points, identity, self._memory["boot"], self._load, self._out, self._asked
+            run, rows, points, identity, self._memory["boot"], self._load, self._out, self._asked, self.ledger
         )
         module = None
         self._publish_status(now)
@@ -413,6 +424,7 @@ class Node:
             "firmware": VERSION,
             "runtime": self._runtime,
             "dropped": self.dropped,
+            "ledger": self.ledger,
         }
         if session and session.waiting:
             status["waiting"] = session.waiting
@@ -437,6 +449,12 @@ class Node:
         if session and session.done and not self._told_done:
             self._told_done = True
             report = session.result()
+            spent = list(self.ledger)
+            for index in range(_LEDGER):
+                spent[index] -= self._before[index]
+            report["ledger"] = spent
+            report["slots"], _, report["sent"], report["bytes"], report["heard"], _, _ = spent
+            report["boot"] = self._boot
             report["ms"] = ticks.diff(now, self._began)
             report["heap"] = self._vitals()[0]
             session.tell("result", report)

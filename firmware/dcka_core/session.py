@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 COMMIT_FILE = "commit.bin"
 # Stands for the topic `epoch/<i>` where messages wait for their run.
 EPOCH_PHASE = -1
+# Places in the ledger (protocol, section 7).
+_BROADCASTS, _BYTES = 2, 3
 
 
 def topics(rows: "Rows") -> "list[str]":
@@ -35,8 +37,8 @@ class Session:
     run listens to beyond those of its rows.
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
-    run; a later one means that it has come back. load: `parts.part`, or what does the same. The kinds of consensus add
-    start, receive, receive_commit, tick and reconnected.
+    run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
+    count in. The kinds of consensus add start, receive, receive_commit, tick and reconnected.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Session:
         load: "Callable[[str], Any]",
         out: "list[Any]",
         asked: "list[str]",
+        ledger: "list[int]",
     ) -> None:
         self.run = run
         self.rows = rows
@@ -66,7 +69,7 @@ class Session:
         self.stalled = False
         # Reasons for which messages were dropped after they had waited.
         self.lost: list[str] = []
-        self.sent = self.sent_bytes = self.heard = self.slots = 0
+        self.ledger = ledger
 
     def start_centres(self) -> "list[int] | None":
         """The centres of step 0; None where the node can't draw any of its own."""
@@ -100,8 +103,8 @@ class Session:
 
     def send(self, topic: str, payload: "bytes | bytearray", retain: bool = False) -> None:
         """Put a consensus message out, and count it."""
-        self.sent += 1
-        self.sent_bytes += len(payload)
+        self.ledger[_BROADCASTS] += 1
+        self.ledger[_BYTES] += len(payload)
         self.out.append((PUBLISH, self.prefix + topic, payload, retain))
 
     def tell(self, kind: str, report: "dict[str, Any]") -> None:
@@ -134,8 +137,4 @@ class Session:
             "ssd": held.ssd,
             "missing": self.ids(held.missing),
             "flags": held.flags,
-            "sent": self.sent,
-            "bytes": self.sent_bytes,
-            "heard": self.heard,
-            "slots": self.slots,
         }

@@ -76,7 +76,6 @@ class Session(session.Session):
 
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """A neighbour's commit: adopted where it is greater than what is held (rule 12)."""
-        self.heard += 1
         change = is_change(payload)
         commit = read_change(payload, self.run, self.held) if change else read_commit(payload, self.run)
         if commit.beats(self.held):
@@ -162,7 +161,6 @@ class Session(session.Session):
             raise MessageError("sender")
         if sender not in (self.rows.near if self.epoch[0] else self.rows.children):
             raise MessageError("stranger")
-        self.heard += 1
         if message.epoch < self.epoch and not self.done:
             self._trouble().correct(now)
             raise MessageError("epoch")

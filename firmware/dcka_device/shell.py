@@ -18,6 +18,7 @@ from dcka_device.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from dcka_device.guard import Guard
@@ -29,6 +30,8 @@ _ROOMY_BYTES = 8192
 _LOOK_MS = 1000
 # While there is no access point.
 _RADIO_LOOK_MS = 100
+# Places in the node's ledger (protocol, section 7).
+_ASSOCIATIONS, _COMPUTING = 1, 6
 
 
 def _now() -> int:
@@ -87,6 +90,8 @@ class Shell:
         )
         self._link = Link(settings, self._node.will(), _now, _jitter)
         self._online = False
+        # Of the computing time: what is no whole millisecond yet, in µs.
+        self._busy = 0
         self._radio: Any = None
         self._console: Any = None
         if guard:
@@ -112,7 +117,7 @@ class Shell:
             self._do(self._node.data_failed("the data can't be read: %s" % error, _now()))
         else:
             if points:
-                self._do(self._node.data_loaded(points, _now()))
+                self._feed(self._node.data_loaded, points)
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
 
@@ -124,13 +129,17 @@ class Shell:
         if self._radio and not self._radio.tick(now):
             time.sleep_ms(_RADIO_LOOK_MS)
             return
+        if self._radio:
+            self._node.ledger[_ASSOCIATIONS] = self._radio.joined
         # Not before there is a network: the first attempt would fail, and the next waits its pause.
         self._link.open()
         messages = self._link.tick(now)
         if self._link.up != self._online:
             self._online = self._link.up
             if self._online:
-                self._do(self._node.connected(now))
+                if not self._radio:
+                    self._node.ledger[_ASSOCIATIONS] += 1
+                self._feed(self._node.connected)
             else:
                 self._node.disconnected()
         while self._link.oversized:
@@ -138,13 +147,13 @@ class Shell:
             self._node.count("oversize")
         while messages:
             topic, payload = messages.pop(0)
-            self._do(self._node.receive(topic, payload, _now()))
+            self._feed(self._node.receive, topic, payload)
         if self._console:
             self._console.look(self._link, self._node, _now())
         due = self._node.deadline()
         now = _now()
         if due is not None and diff(due, now) <= 0:
-            self._do(self._node.tick(now))
+            self._feed(self._node.tick)
             due = self._node.deadline()
         self._link.flush(now)
         wait = _LOOK_MS if due is None else max(0, min(_LOOK_MS, diff(due, _now())))
@@ -152,6 +161,15 @@ class Shell:
 
     def close(self) -> None:
         self._link.close()
+
+    def _feed(self, event: "Callable[..., list[Any]]", *arguments: "Any") -> None:
+        """Tell the core of an event, count for how long it computes, and do what it asks for."""
+        began = time.ticks_us()
+        actions = event(*arguments, _now())
+        self._busy += time.ticks_diff(time.ticks_us(), began)
+        self._node.ledger[_COMPUTING] += self._busy // 1000
+        self._busy %= 1000
+        self._do(actions)
 
     def _do(self, actions: "list[Any]") -> None:
         """Do what the core asks for, in its order: what is saved is on flash before what follows is sent."""

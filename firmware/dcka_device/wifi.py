@@ -38,7 +38,10 @@ _RTC_MARK = b"dcka"
 
 
 class Radio:
-    """The station. `settings`: the `wifi` of node.json. `clock`: ticks in ms. `jitter`: (bound) -> 0 ... bound - 1."""
+    """The station. `settings`: the `wifi` of node.json. `clock`: ticks in ms. `jitter`: (bound) -> 0 ... bound - 1.
+
+    joined: how often it has joined the access point.
+    """
 
     def __init__(
         self,
@@ -54,6 +57,7 @@ class Radio:
         self._place = _unpack(store.read(_CACHE_FILE), settings["ssid"])
         self._clock = clock
         self._failures = 0
+        self.joined = 0
         self._began: int | None = None
         self._stale = 0
         self._retry_at: int | None = None
@@ -159,6 +163,7 @@ class Radio:
     def _joined(self) -> None:
         self._began = self._retry_at = self._alone_since = None
         self._failures = 0
+        self.joined += 1
         machine.RTC().memory(b"")
         channel = self._station.config("channel")
         say("wifi joined %s channel %d" % (self._station.ifconfig()[0], channel))

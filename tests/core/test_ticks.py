@@ -110,7 +110,7 @@ def test_the_timeout_of_a_slot_fires_once_a_slot():
     node, actions = started(scene, 2)
     # Once as the slot begins, once half-way through it.
     assert gaps(watch(node, actions, 20000), "dcka/t/x/0/2") == [1000] * 19
-    assert node.session.slots == 10
+    assert node.ledger[0] == 10
 
 
 def test_a_tick_before_its_time_does_nothing():

@@ -22,6 +22,9 @@ from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
 from dcka_core.ticks import PERIOD, diff
 
+# Places in the node's ledger (protocol, section 7).
+_ASSOCIATIONS, _COMPUTING = 1, 6
+
 RUNTIME = f"cpython {platform.python_version()} {sys.platform}"
 
 
@@ -48,6 +51,7 @@ class CPythonNode:
         self._gate = gate
         self._vitals = vitals
         self._random = random
+        self._busy = 0  # of the computing time: what is no whole millisecond yet, in µs
         self._connection = 0  # which of the link's the core knows of; 0 while it knows of none
         self._node: Node
         self._link: Link | None = None
@@ -107,16 +111,17 @@ class CPythonNode:
                 self._node.disconnected()
             self._connection = connection
             if connection:
-                self._do(self._node.connected(now))
+                self._node.ledger[_ASSOCIATIONS] += 1
+                self._feed(self._node.connected)
         while link.oversized:
             link.oversized -= 1
             self._node.count("oversize")
         for topic, payload in messages:
-            self._do(self._node.receive(topic, payload, _now()))
+            self._feed(self._node.receive, topic, payload)
         due = self._node.deadline()
         now = _now()
         if due is not None and diff(due, now) <= 0:
-            self._do(self._node.tick(now))
+            self._feed(self._node.tick)
             due = self._node.deadline()
         link.flush()
         if not link.up and self._connection:  # it was lost in writing
@@ -125,6 +130,15 @@ class CPythonNode:
             self._loop.at(self._turn, None)
         else:
             self._loop.at(self._turn, time.monotonic() + max(0, diff(due, _now())) / 1000)
+
+    def _feed(self, event: Callable[..., list[Any]], *arguments: Any) -> None:
+        """Tell the core of an event, count for how long it computes, and do what it asks for."""
+        began = time.perf_counter_ns()
+        actions = event(*arguments, _now())
+        self._busy += (time.perf_counter_ns() - began) // 1000
+        self._node.ledger[_COMPUTING] += self._busy // 1000
+        self._busy %= 1000
+        self._do(actions)
 
     def _do(self, actions: list[Any]) -> None:
         """Do what the core asks for, in its order: what is saved is on flash before what follows is sent."""
@@ -166,7 +180,7 @@ class CPythonNode:
     def _loaded(self, points: Points | None) -> None:
         if points is not None:
             points.kernel = accumulate
-            self._do(self._node.data_loaded(points, _now()))
+            self._feed(self._node.data_loaded, points)
 
     def _guarded(self, work: Callable[..., None], *arguments: Any) -> None:
         """Let a fault end this node, with its traceback, and not the loop that other nodes live by."""
