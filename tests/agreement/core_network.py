@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from dcka.reference import bits_for
 from dcka.topology import Graph, schedule
+from dcka_core.actions import SAVE
 from dcka_core.messages import Commit, read_commit
 from dcka_core.record import Run, read_run
+from dcka_core.session import COMMIT_FILE
 
 DATASET = bytes(range(8))
 PREFIX = "dcka/t/"
@@ -25,7 +27,7 @@ EVENTS = 200_000
 
 @dataclass
 class CoreRun:
-    """What a run left: the record, and by node id its commits (in order), telemetry, result and last status."""
+    """What a run left: the record, and by node id the commits on its flash (in order), telemetry, result, last status."""
 
     record: dict[str, Any]
     rows: dict[int, dict[str, Any]]
@@ -41,7 +43,7 @@ class CoreRun:
         return read_run(self.record)
 
     def decoded(self, node: int) -> list[Commit]:
-        """The commits that a node published, in order."""
+        """The commits that a node put on its flash, in order."""
         return [read_commit(payload, self.run) for payload in self.commits.get(node, [])]
 
     def centres(self, flat: Sequence[int]) -> NDArray[np.int64]:
@@ -85,6 +87,7 @@ class CoreNetwork:
         }
         rows = plan.row_records(self.number)
         self.bus.log = []
+        self.bus.trace = []
         for node, row in rows.items():
             self.bus.publish(f"{PREFIX}rows/{node}", json.dumps(row), True)
         self.bus.settle()
@@ -98,11 +101,12 @@ class CoreNetwork:
         return all(session and session.run.number == number and session.done for session in sessions)
 
     def _read(self, outcome: CoreRun) -> CoreRun:
+        for node, action in self.bus.trace:
+            if action[0] == SAVE and action[1] == COMMIT_FILE:
+                outcome.commits.setdefault(node, []).append(bytes(action[2]))
         for topic, payload in self.bus.log:
             kind, _, node = topic.removeprefix(PREFIX).partition("/")
-            if kind == "commit":
-                outcome.commits.setdefault(int(node), []).append(payload)
-            elif kind == "step":
+            if kind == "step":
                 outcome.steps.setdefault(int(node), []).append(json.loads(payload))
             elif kind in ("result", "status"):
                 (outcome.results if kind == "result" else outcome.statuses)[int(node)] = json.loads(payload)
