@@ -13,6 +13,21 @@ def test_it_joins_and_says_so():
     assert len(case.lines) == 2
 
 
+def test_joins_are_counted_and_attempts_are_not():
+    case = Case()
+    case.run_until("wifi failed")
+    assert case.radio.joined == 0
+    point = network.air.add("home", "secret99")
+    case.run_until("wifi joined")
+    assert case.run(5000) and case.radio.joined == 1
+    network.air.access_points.remove(point)
+    case.run_until("wifi lost")
+    assert case.radio.joined == 1
+    network.air.add("home", "secret99")
+    case.run_until("wifi joined")
+    assert case.radio.joined == 2
+
+
 def test_an_open_network_is_joined_without_a_key():
     case = Case({"ssid": "home", "password": ""})
     network.air.add("home")

@@ -15,6 +15,8 @@ from dcka.energy import (
     modelled_charges_mc,
     modelled_mah,
     shortest_sleep_ms,
+    topic_bytes,
+    wire_bytes,
 )
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
@@ -44,6 +46,15 @@ def test_a_message_by_hand():
     charges = modelled_charges_mc(ledger)
     assert charges["transmitting"] == pytest.approx(210 * (202 * 8 / 1000 + 0.5) / 1000)
     assert charges["receiving"] == pytest.approx(70 * (76 * 8 / 1000 + 0.5) / 1000)
+
+
+def test_a_longer_topic_travels_with_every_message():
+    """4 of MQTT, 40 of TCP and IP, the topic; `dcka/greenhouse/commit/12` has 25."""
+    assert topic_bytes("greenhouse", (3, 12)) == 25
+    assert wire_bytes(100) == 166
+    assert wire_bytes(1000, 10, 25) == 1000 + 10 * (4 + 40 + 25)
+    ledger = Ledger(broadcasts=2, payload_sent=200, deliveries=3, payload_heard=90, topic_bytes=25)
+    assert (ledger.wire_sent, ledger.wire_heard) == (200 + 2 * 69 + 3 * 40, 90 + 3 * 69 + 2 * 40)
 
 
 def test_light_sleep_and_computing_by_hand():
@@ -79,7 +90,10 @@ def test_more_of_anything_costs_more(count, more):
 def test_causes_add_up_and_scale(times):
     ledger = Ledger(100, 1000.0, 5000, 3, 40, 50, 4000, 5000, 600)
     scaled = Ledger(
-        *(value * (1 if name == "slot_ms" else times) for name, value in dataclasses.asdict(ledger).items())
+        *(
+            value * (1 if name in ("slot_ms", "topic_bytes") else times)
+            for name, value in dataclasses.asdict(ledger).items()
+        )
     )
     whole = modelled_mah(scaled, span_ms=times * DAY_MS)
     assert whole == pytest.approx(times * modelled_mah(ledger))

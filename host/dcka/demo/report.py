@@ -9,10 +9,13 @@ from dcka.demo.scenario import Settings
 from dcka.emulation.air import Counts
 from dcka.emulation.network import NodeFailure
 from dcka.runs.outcome import Outcome
+from dcka.runs.summary import charge
 
 NAMES = {"gossip": "gossip (the paper's)", "tree": "tree (exact)"}
 
-_COSTS = ("broadcasts", "payload_bytes", "wall_s", "heap_bytes")
+_COSTS = (
+    "broadcasts", "payload_bytes", "wall_s", "heap_bytes", "worst_node", "worst_node_mah", "board_times", "ledger",
+)  # fmt: skip
 _EXACT = (
     "bit_identical",
     "missing",
@@ -113,6 +116,8 @@ class Report:
         lines = [self.word, *(f"  {failure.sentence}" for failure in self.crashed)]
         for kind, act in self.acts.items():
             lines += [f"  {NAMES[kind]}", *(f"    {reason}" for reason in act.verdict.reasons)]
+            if act.summary["worst_node"] is not None:
+                lines.append(f"    {charge(act.summary)}")
         if self.picture is not None:
             lines.append(f"  picture: {self.picture}")
         return "\n".join(lines)

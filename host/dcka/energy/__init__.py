@@ -4,7 +4,7 @@
 `docs/energy.md` is the description for people.
 """
 
-from dcka.energy.ledger import Ledger
+from dcka.energy.ledger import Ledger, topic_bytes, wire_bytes
 from dcka.energy.model import (
     DAY_MS,
     ESP32,
@@ -26,4 +26,6 @@ __all__ = [
     "modelled_charges_mc",
     "modelled_mah",
     "shortest_sleep_ms",
+    "topic_bytes",
+    "wire_bytes",
 ]

@@ -2,6 +2,7 @@
 
 from dcka.mqtt.connection import Message
 from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
+from dcka.runs.ledgers import require_ledger
 from dcka.runs.plan import Json, RunPlan
 from dcka_core.errors import MessageError
 from dcka_core.messages import (
@@ -58,6 +59,7 @@ class Collector:
             raise PayloadError("converged is neither true nor false")
         if record["flags"] > _ALL_FLAGS or not set(wholes(record, "missing")) <= self._members:
             raise PayloadError("flags or missing are out of bounds")
+        require_ledger(record)
         known = self.results.get(node)
         if known is not None and not known.get("rebuilt"):
             _require_same(known, record)

@@ -5,6 +5,7 @@ from typing import Any
 
 from dcka.inject.dataset import grid_of
 from dcka.inject.quantise import Grid
+from dcka.runs.ledgers import from_boards, ledgers, worst_node
 from dcka.runs.outcome import Outcome, decode_commit
 
 
@@ -14,11 +15,15 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
     `ssd`: the network's, None where the run did not finish. In `tree` it belongs to the centres before the last
     update, which are the final ones in a run that converged; in `gossip` to the nodes' final centres. `centres`,
     `counts`: of the last commit of the lowest id that has made one, else None. `broadcasts`, `payload_bytes`:
-    consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told.
+    consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told. `ledger`:
+    by id what each has counted, with its modelled charge (docs/energy.md); of the largest of these are `worst_node` and
+    `worst_node_mah`. `board_times`: whether the times in it are those of boards, and not of a desktop.
     """
     grid = grid_of(dataset_record)
     results = list(outcome.results.values())
     told = [result for result in results if not result.get("rebuilt")]
+    counted = ledgers(outcome)
+    worst = worst_node(counted)
     source = min(outcome.commits, default=None)
     commit = None if source is None else decode_commit(outcome, source)
     return {
@@ -34,6 +39,10 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "payload_bytes": sum(result["bytes"] for result in told) if told else None,
         "wall_s": outcome.wall_s,
         "heap_bytes": max((result["heap"] for result in told), default=None),
+        "ledger": {str(node): entry.record() for node, entry in counted.items()},
+        "worst_node": worst,
+        "worst_node_mah": None if worst is None else counted[worst].mah,
+        "board_times": from_boards(outcome),
         "dataset": outcome.dataset,
         "columns": list(dataset_record["columns"]),
         "centres": None if commit is None else _table(commit.centres, grid),
@@ -54,11 +63,21 @@ def text(record: Mapping[str, Any]) -> str:
             f"{record['broadcasts']:,} broadcasts{slots}, {record['payload_bytes']:,} bytes of payload, "
             f"{record['heap_bytes']:,} bytes of heap at the largest node"
         )
+    if record["worst_node"] is not None:
+        lines.append(charge(record))
     if record["centres"] is not None:
         lines += ["", *_centre_lines(record)]
     if record["empty"]:
         lines.append(f"clusters without points, which keep their place: {record['empty']}")
     return "\n".join(lines)
+
+
+def charge(record: Mapping[str, Any]) -> str:
+    """The modelled charge of a summary whose nodes have counted, and what it can't know."""
+    said = f"modelled charge of the run: {record['worst_node_mah']:.4f} mAh at node {record['worst_node']}, the worst"
+    if record["board_times"]:
+        return said
+    return f"{said}, if an ESP32 took as long as this desktop, which it does not"
 
 
 def _headline(record: Mapping[str, Any]) -> str:

@@ -1,0 +1,97 @@
+"""What a run has cost its nodes: their ledgers as they came (docs/protocol.md, section 7), and the modelled charge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dcka.energy import ESP32, Ledger, Model, modelled_mah, topic_bytes
+from dcka.mqtt.statuses import PayloadError, whole, wholes
+from dcka.runs.outcome import Json, Outcome
+
+PLACES = (
+    "slots_awake",
+    "associations",
+    "broadcasts",
+    "payload_sent",
+    "deliveries",
+    "payload_heard",
+    "computing_ms",
+)
+"""What the numbers of a ledger on the wire count, in their order; newer nodes may have more behind them."""
+
+BOARDS = (" esp32",)
+"""How the `runtime` of a board ends."""
+
+
+@dataclass(frozen=True)
+class NodeLedger:
+    """What a node counted in a run: since it took the run's rows, or since its last boot, `boot`, if that was later.
+
+    `counts`: by PLACES. `awake_ms`: from when it entered the run to its end. `ledger`: the same for the model.
+    `mah`: the modelled charge of that time, on an ESP32.
+    """
+
+    boot: int
+    counts: Mapping[str, int]
+    awake_ms: int
+    ledger: Ledger
+    mah: float
+
+    def record(self) -> Json:
+        """For `--json`."""
+        return {
+            "boot": self.boot,
+            **self.counts,
+            "awake_ms": self.awake_ms,
+            "wire_sent": self.ledger.wire_sent,
+            "wire_heard": self.ledger.wire_heard,
+            "modelled_mah": self.mah,
+        }
+
+
+def require_ledger(record: Json) -> None:
+    """Raises PayloadError where a result has a ledger that is none; nodes of older versions have none."""
+    if "ledger" in record:
+        if len(wholes(record, "ledger")) < len(PLACES):
+            raise PayloadError(f"ledger has less than {len(PLACES)} numbers")
+        whole(record, "boot")
+
+
+def ledgers(outcome: Outcome, model: Model = ESP32) -> dict[int, NodeLedger]:
+    """By id, of the nodes whose results have one: a node of an older version has none, nor has a result that was lost."""
+    topic = topic_bytes(outcome.network, outcome.members)
+    return {
+        node: _ledger(result, topic, model)
+        for node, result in sorted(outcome.results.items())
+        if "ledger" in result
+    }
+
+
+def worst_node(found: Mapping[int, NodeLedger]) -> int | None:
+    """The node with the largest modelled charge, the lowest id of equals; None where there is none."""
+    return min(found, key=lambda node: (-found[node].mah, node), default=None)
+
+
+def from_boards(outcome: Outcome) -> bool:
+    """Whether all nodes that gave a result are boards, by the runtime in their status."""
+    runtimes = [str(outcome.statuses.get(node, {}).get("runtime", "")) for node in outcome.results]
+    return bool(runtimes) and all(runtime.endswith(BOARDS) for runtime in runtimes)
+
+
+def _ledger(result: Json, topic: int, model: Model) -> NodeLedger:
+    counts = dict(zip(PLACES, result["ledger"], strict=False))
+    # A node does not sleep within a run yet: it is awake all the time that it does not associate.
+    awake_ms = max(0.0, result["ms"] - counts["associations"] * model.association_ms)
+    slots = max(1, counts["slots_awake"])
+    ledger = Ledger(
+        slots_awake=slots,
+        slot_ms=awake_ms / slots,
+        associations=counts["associations"],
+        broadcasts=counts["broadcasts"],
+        deliveries=counts["deliveries"],
+        payload_sent=counts["payload_sent"],
+        payload_heard=counts["payload_heard"],
+        computing_ms=min(counts["computing_ms"], awake_ms),
+        topic_bytes=topic,
+    )
+    span_ms = awake_ms + counts["associations"] * model.association_ms
+    return NodeLedger(result["boot"], counts, result["ms"], ledger, modelled_mah(ledger, model, span_ms))
