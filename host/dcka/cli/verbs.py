@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -48,4 +49,10 @@ BOARD_VERBS: dict[str, Verb] = {
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
+}
+
+BENCH_VERBS: dict[str, Verb] = {
+    "airtime": Verb(
+        "dcka.cli.bench.airtime", "What a clustering costs on the air, method beside method.", CLUSTERING
+    ),
 }
