@@ -14,12 +14,12 @@ from dcka.runs.plan import plan
 NODES = (1, 2, 3, 4)
 
 
-def configuration(**run_section):
-    """Four nodes on a line, so that the tree has a depth; K = 3."""
+def configuration(topology="line", **run_section):
+    """Four nodes, on a line unless another topology is named, so that the tree has a depth; K = 3."""
     return from_mapping(
         {
             "network": {"name": "lab", "nodes": list(NODES)},
-            "topology": {"kind": "line", "split": 2},
+            "topology": {"kind": topology, "split": 2} if topology == "line" else {"kind": topology},
             "run": {"k": 3, "seed": 4, "patience_ms": 200, **run_section},
         }
     )
@@ -50,9 +50,11 @@ def equipped(host: BusConnection, seed=1):
     return data
 
 
-def planned(data, number=1, **overrides):
+def planned(data, number=1, topology="line", **overrides):
     """A plan of run `number`."""
-    return plan(configuration(), data.record(), number, max_message=dict.fromkeys(NODES, 4096), **overrides)
+    return plan(
+        configuration(topology), data.record(), number, max_message=dict.fromkeys(NODES, 4096), **overrides
+    )
 
 
 def will(host, node):
@@ -61,6 +63,27 @@ def will(host, node):
     topic, payload = machine.will()
     host.bus.kill(node)
     host.bus.publish(topic, payload, True)
+
+
+def unheard(host, node):
+    """The broker takes nothing of what the node says of its sums in `tree`."""
+    publish = host.bus.publish
+
+    def denied(topic, payload, retain=False):
+        if topic != f"dcka/lab/x/0/{node}":
+            publish(topic, payload, retain)
+
+    host.bus.publish = denied
+
+
+def leaf_of(made):
+    """A node without children that isn't the root."""
+    return next(node for node, row in made.rows.items() if not row.get("children") and node != made.root)
+
+
+def ended(kind_of_event, told, step):
+    """Whether an event says that outer step `step` has ended at some node, at the root in `tree`."""
+    return kind_of_event == "step" and told["step"] == step
 
 
 class Story:

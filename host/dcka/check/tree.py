@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcka.check.beside import beside_cka, tell_beside
-from dcka.check.partial import missing_of, replay
+from dcka.check.partial import ids_of, missing_of, replay
 from dcka.check.subject import Grid, Subject, final_commits
 from dcka.check.verdict import Findings, named
 from dcka.reference import TreeRun, tree_run
@@ -18,10 +18,10 @@ def check_tree(subject: Subject, found: Findings) -> None:
     commits = final_commits(subject, found)
     missing = missing_of(subject, commits)
     found.figures["missing"] = missing
-    reference = tree_run(**subject.start)
-    if missing:
-        found.miss(f"without {named(missing)}, for the whole run or a part of it")
-        reference = _replayed(subject, commits, found) or reference
+    reference = _replayed(subject, commits, found) if missing else tree_run(**subject.start)
+    if reference is None:
+        found.figures["bit_identical"] = False
+        return
     found.reference = subject.dataset.grid.to_units(reference.centres)
     differences = {node: _difference(subject, node, commit, reference) for node, commit in commits.items()}
     found.fail(*(words for words in differences.values() if words))
@@ -35,10 +35,9 @@ def check_tree(subject: Subject, found: Findings) -> None:
         ssd=None if last is None else last.ssd * unit,
         reference_ssd=reference.ssd * unit,
     )
-    found.hold(
-        f"{same} of {len(subject.ids)} nodes hold the reference's centres, counts and SSD, bit for bit"
-    )
-    found.hold(_steps(reference))
+    whose = "the replay" if missing else "the reference"
+    found.hold(f"{same} of {len(subject.ids)} nodes hold {whose}'s centres, counts and SSD, bit for bit")
+    found.hold(_steps(reference, whose))
     if len(commits) == len(subject.ids) and not missing:
         centres = {node: subject.table(commit.centres) for node, commit in commits.items()}
         beside = beside_cka(subject, reference, centres, reference.converged, len(reference.steps))
@@ -48,22 +47,31 @@ def check_tree(subject: Subject, found: Findings) -> None:
 def _replayed(subject: Subject, commits: dict[int, Commit], found: Findings) -> TreeRun | None:
     """The reference with each step's contributors; a failure where the nodes' words and their result don't fit."""
     commit = next(iter(commits.values()), None)
-    made = None if commit is None else replay(subject, commit)
+    made, reason = replay(subject, commit) if commit else (None, "nobody holds a result to be replayed")
     found.figures["replay_identical"] = made is not None
     if made is None:
-        found.fail(
-            "no replay of the reference, with the contributors that the roots told of, ends in this result"
-        )
-    else:
-        found.hold("a replay of the reference with each step's contributors gives the same bits")
+        found.fail(reason)
+        return None
+    for node in sorted(made.missing | set(subject.outcome.absent)):
+        found.miss(_without(subject, made, node))
+    found.hold("a replay of the reference with each step's contributors gives the same bits")
     return made
 
 
-def _steps(reference: TreeRun) -> str:
+def _without(subject: Subject, made: TreeRun, node: int) -> str:
+    """`node 3: its readings are not in 13 of 17 steps, and it gave no result`."""
+    steps = sum(node not in step.contributors for step in made.steps)
+    words = [f"its readings are not in {steps} of {len(made.steps)} steps"] if steps else []
+    if node in subject.outcome.absent:
+        words.append("it gave no result")
+    return f"node {node}: {', and '.join(words)}"
+
+
+def _steps(reference: TreeRun, whose: str) -> str:
     count = len(reference.steps)
     if reference.converged:
-        return f"they converged after {count} outer steps, as the reference does"
-    return f"they ended after {count} outer steps, the most allowed, as the reference does; not converged"
+        return f"they converged after {count} outer steps, as {whose} does"
+    return f"they ended after {count} outer steps, the most allowed, as {whose} does; not converged"
 
 
 def _difference(subject: Subject, node: int, commit: Commit, reference: TreeRun) -> str:
@@ -79,9 +87,16 @@ def _difference(subject: Subject, node: int, commit: Commit, reference: TreeRun)
         return f"node {node}: cluster {k} has {commit.counts[k]} points, and {reference.counts[k]} in the reference"
     if commit.ssd != reference.ssd:
         return f"node {node}: its SSD is {commit.ssd} on the grid, the reference's {reference.ssd}"
+    if ids_of(subject, commit.missing) != reference.missing:
+        said, was = sorted(ids_of(subject, commit.missing)), sorted(reference.missing)
+        return f"node {node}: it says that {_list(said)} missing in the run, and by the steps {_list(was)}"
     if bool(commit.flags & CONVERGED) != reference.converged:
         return f"node {node}: it says converged = {bool(commit.flags & CONVERGED)}, the reference does not"
     return ""
+
+
+def _list(nodes: list[int]) -> str:
+    return f"{named(nodes)} {'was' if len(nodes) == 1 else 'were'}" if nodes else "nobody was"
 
 
 def first_difference(subject: Subject, centres: Grid, expected: Grid) -> str:

@@ -14,6 +14,7 @@ from dcka.cli.output import Output
         "dcka check                        the last run",
         "dcka check 12 --json              run 12, as one JSON object",
         "dcka check --picture run.png      and draw it",
+        "dcka check --allow-partial        exit code 0 for PARTIAL too",
     ),
 )
 @click.argument("run", type=click.IntRange(min=1), metavar="[RUN]", required=False)
@@ -23,17 +24,26 @@ from dcka.cli.output import Output
     metavar="FILE",
     help="Draw the readings, every node's centres and the reference's into this PNG file.",
 )
+@click.option(
+    "--allow-partial", is_flag=True, help="Exit code 0 also where nodes were missing, and all else is right."
+)
 @network_option
 @state_option
 @json_option
 def command(
-    run: int | None, picture: Path | None, network: Path | None, state: Path | None, output: Output
+    run: int | None,
+    picture: Path | None,
+    allow_partial: bool,
+    network: Path | None,
+    state: Path | None,
+    output: Output,
 ) -> int:
-    """Compare the outcome of a run with the reference: PASS or FAIL, and why.
+    """Compare the outcome of a run with the reference: PASS, PARTIAL or FAIL, and why.
 
-    tree: every node's centres, counts and SSD must be the reference's, bit for bit. gossip: in every step every
-    node must have put in the sums of its own readings, and have come to their quotient within the tolerance. The
-    exit code is 0 for PASS and 1 for FAIL.
+    tree: every node's centres, counts and SSD must be the reference's, bit for bit; where nodes were missing, those
+    of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
+    the sums of its own readings, and have come to their quotient within the tolerance. The exit code is 0 for PASS
+    and 1 for PARTIAL and FAIL.
     """
     from dcka.check import check
     from dcka.config import State, find_network_file
@@ -54,4 +64,4 @@ def command(
     nodes = f"{len(outcome.members)} node{'s' if len(outcome.members) != 1 else ''}"
     lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
-    return 0 if verdict.passed else 1
+    return 0 if verdict.passed or (allow_partial and verdict.partial) else 1

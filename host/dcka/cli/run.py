@@ -37,6 +37,7 @@ Json = dict[str, Any]
         "dcka run                              as network.toml has it",
         "dcka run --schedule gossip            the paper's consensus instead of the exact one",
         "dcka run --k 4 --init shared --seed 7 --json",
+        "dcka run --allow-partial              exit code 0 also where nodes were missing",
         "dcka run --stop                       end a run whose host has gone",
     ),
 )
@@ -56,6 +57,11 @@ Json = dict[str, Any]
     "--limit", type=click.FloatRange(min=0.1), default=120.0, show_default=True, metavar="S",
     help="Seconds after which a run that has not finished is ended.",
 )  # fmt: skip
+@click.option(
+    "--allow-partial",
+    is_flag=True,
+    help="tree: exit code 0 also where nodes were missing in all or some steps.",
+)
 @click.option("--stop", is_flag=True, help="End whatever runs, and start nothing.")
 @network_option
 @broker_option
@@ -67,14 +73,15 @@ def command(
     state: Path | None,
     output: Output,
     limit: float,
+    allow_partial: bool,
     stop: bool,
     **overrides: object,
 ) -> int:
     """Cluster the readings that the nodes hold.
 
     What is not given here is as network.toml has it. Exit code 0 says that every node has given its result and
-    holds the final centres; 1 that the run was ended before, and who was waited for. The outcome is kept in the
-    state folder, for dcka check.
+    holds the final centres, with everybody's readings in every step; 1 that the run was ended before, and who was
+    waited for, or that it is partial, and who was missing. The outcome is kept in the state folder, for dcka check.
     """
     from dcka.mqtt.address import broker_of
     from dcka.mqtt.connection import Connection
@@ -86,7 +93,7 @@ def command(
             return _stop(connection, folder, output)
         outcome, dataset = _run(connection, config, folder, limit, output)
     outcome.save(folder)
-    return _report(outcome, dataset, output)
+    return _report(outcome, dataset, allow_partial, output)
 
 
 def _run(
@@ -127,16 +134,24 @@ def _dataset(found: "Survey", folder: "State") -> tuple[Json, int | None]:
     )
 
 
-def _report(outcome: "Outcome", dataset: Json, output: Output) -> int:
+def _report(outcome: "Outcome", dataset: Json, allow_partial: bool, output: Output) -> int:
+    from dcka.mqtt.readiness import named
     from dcka.runs.summary import summary, text
 
     record = summary(outcome, dataset)
     output.result(record, text(record))
     if outcome.rejected:
         output.say(f"{outcome.rejected} messages were dropped as malformed or of no use")
-    if outcome.finished and outcome.settled:
+    if outcome.whole:
         return 0
-    print(f"dcka: run {outcome.run} did not finish: {outcome.reason}", file=sys.stderr)
+    if not outcome.finished:
+        print(f"dcka: run {outcome.run} did not finish: {outcome.reason}", file=sys.stderr)
+        return DckaError.exit_code
+    without = f"run {outcome.run} is partial: it went on without {named(outcome.missing)}"
+    if allow_partial:
+        output.say(f"note: {without}")
+        return 0
+    print(f"dcka: {without}; run again once all are there, or take it with --allow-partial", file=sys.stderr)
     return DckaError.exit_code
 
 

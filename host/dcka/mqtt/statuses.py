@@ -41,6 +41,7 @@ class NodeStatus:
     waiting: tuple[int, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     twin: bool = False
+    stalled: bool = False
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
@@ -107,6 +108,7 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         waiting=tuple(wholes(record, "waiting", ())),
         dropped=dropped,
         twin=record.get("twin") is True,
+        stalled=record.get("stalled") is True,
         record=record,
     )
 

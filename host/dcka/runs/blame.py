@@ -6,6 +6,9 @@ from dcka.mqtt.readiness import TWINS, named
 from dcka.mqtt.statuses import Statuses
 from dcka.runs.plan import RunPlan
 
+STALLED = "stalled"
+"""The first word of the sentence for a run of `tree` with too few members to go on."""
+
 
 def missed(
     plan: RunPlan,
@@ -15,9 +18,9 @@ def missed(
 ) -> tuple[list[int], str]:
     """(ids that are missed, the sentence); ([], "") where every member has given its result.
 
-    `steps`: the step that each node is in, as far as its commits say. The nearest cause comes first: two with one
-    id, a root without most of the others, who is gone, who will not take part, who has not begun, whom the others
-    wait for.
+    `steps`: the step that each node is in, as far as its commits and reports say. The nearest cause comes first: two
+    with one id, a root without most of the others, who is gone, who will not take part, who has not begun, whom the
+    others wait for.
     """
     without = [node for node in plan.members if node not in have_result]
     if not without:
@@ -47,20 +50,28 @@ _Cause = tuple[list[int], str] | None
 
 
 def _stalled(plan: RunPlan, statuses: Statuses) -> _Cause:
-    """A root that has too few of the members says whom it misses."""
-    for node in plan.members:
-        status = statuses.get(node)
-        if (
-            status is not None
-            and status.online
-            and status.run == plan.number
-            and status.record.get("stalled")
-        ):
-            return sorted(status.waiting), (
-                f"stalled: more than half of the {len(plan.members)} nodes must be there, and node {node}, the root,"
-                f" misses {named(status.waiting)}"
-            )
-    return None
+    """Roots that have too few of the members say whom they miss; where the network has come apart, there are several.
+
+    Who is missed by all of them is gone; where that is nobody, they are all there, and cannot hear each other.
+    """
+    missed_by = {
+        node: set(status.waiting) & set(plan.members)
+        for node in plan.members
+        if (status := statuses.get(node)) is not None
+        and status.online
+        and status.stalled
+        and status.run == plan.number
+    }
+    missed_by = {node: missed for node, missed in missed_by.items() if missed}
+    if not missed_by:
+        return None
+    found = sorted(set.intersection(*missed_by.values()) or set.union(*missed_by.values()))
+    roots = sorted(missed_by)
+    told = "the root, misses" if len(roots) == 1 else "roots of parts of the network, miss"
+    return found, (
+        f"{STALLED}: more than half of the {len(plan.members)} nodes must be there, and {named(roots)},"
+        f" {told} {named(found)}"
+    )
 
 
 def _gone(plan: RunPlan, without: list[int], statuses: Statuses, steps: Mapping[int, int]) -> _Cause:

@@ -19,6 +19,8 @@ from dcka_core.messages import (
 from dcka_core.record import read_run
 
 _RESULT_NUMBERS = ("steps", "ssd", "sent", "bytes", "heard", "slots", "heap", "ms", "flags")
+# What a run has to come to at a node; its counters begin anew where it does.
+_RESULT_PROPER = ("steps", "converged", "ssd", "flags", "missing")
 _ALL_FLAGS = FINAL | CONVERGED | GOSSIP | KEPT | UNDECIDED
 
 
@@ -46,12 +48,18 @@ class Collector:
         """The step telemetry by node, in order of step."""
         return {node: [by_step[step] for step in sorted(by_step)] for node, by_step in self._steps.items()}
 
+    def reached(self) -> dict[int, int]:
+        """The step that each node is in, as far as it has told: of many commits of `tree` only the change is sent."""
+        commits = {node: commit.step for node, commit in self.commits.items()}
+        reports = {node: max(by_step) + 1 for node, by_step in self._steps.items() if by_step}
+        return {node: max(commits.get(node, 0), reports.get(node, 0)) for node in commits.keys() | reports}
+
     def final(self, node: int) -> bool:
         """Whether the node's last commit ends the run."""
         return node in self.commits and bool(self.commits[node].flags & FINAL)
 
     def take_result(self, node: int, message: Message) -> Json | None:
-        """A result; None where it is known. Raises PayloadError."""
+        """A result; None where it is known, by word of an earlier boot too. Raises PayloadError."""
         record = self._of_this_run(node, message)
         for name in _RESULT_NUMBERS:
             whole(record, name)
@@ -62,8 +70,10 @@ class Collector:
         require_ledger(record)
         known = self.results.get(node)
         if known is not None and not known.get("rebuilt"):
-            _require_same(known, record)
-            return None
+            fewer = len(record["missing"]) < len(known["missing"])  # a node that has heard of a better end
+            if not fewer:
+                _require_same({name: known[name] for name in _RESULT_PROPER}, record)
+                return None
         self.results[node] = record
         self.result_at.setdefault(node, message.at)
         return record
@@ -77,6 +87,8 @@ class Collector:
             raise PayloadError("flags or step are out of bounds")
         if self._run.kind == "gossip":
             self._require_gossip(record)
+        else:
+            self._require_tree(record)
         known = self._steps.setdefault(node, {})
         if step in known:
             _require_same(known[step], record)
@@ -135,6 +147,11 @@ class Collector:
             raise PayloadError("of no member of the run")
         return record
 
+    def _require_tree(self, record: Json) -> None:
+        missing, epoch = set(wholes(record, "missing", ())), wholes(record, "epoch", (0, self._run.root, 0))
+        if not missing < self._members or len(epoch) != 3 or epoch[1] not in self._members:
+            raise PayloadError("missing or epoch are out of bounds")
+
     def _require_gossip(self, record: Json) -> None:
         centres = wholes(record, "centres")
         if len(centres) != self._run.k * self._run.n or max(centres) >> self._run.bits:
@@ -146,5 +163,5 @@ class Collector:
 
 
 def _require_same(first: Json, again: Json) -> None:
-    if first != again:
+    if any(again.get(name) != value for name, value in first.items()):
         raise PayloadError("conflict: it says other than before")

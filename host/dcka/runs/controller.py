@@ -15,7 +15,7 @@ from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset
 from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
-from dcka.runs.blame import missed, stubborn
+from dcka.runs.blame import STALLED, missed, stubborn
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import RunPlan, idle
@@ -94,7 +94,7 @@ class _Course:
         self._waiting: list[int] = []
         self._reason = ""
         self._missed_before: list[int] = []
-        self._told: list[int] = []
+        self._told: tuple[list[int], bool] = [], False
         self._stubborn_since: float | None = None
         self._gone_since: float | None = None
         self._absent: frozenset[int] = frozenset()
@@ -281,21 +281,21 @@ class _Course:
         )
 
     def _missed(self) -> tuple[list[int], str]:
-        steps = {node: commit.step for node, commit in self._collector.commits.items()}
-        return missed(self._plan, self.inbox.statuses, self._collector.results, steps)
+        return missed(self._plan, self.inbox.statuses, self._collector.results, self._collector.reached())
 
     def _tell_waiting(self) -> None:
-        """Say whom the run waits for: who was missed half a second ago too, and once each time."""
+        """Say whom the run waits for: who was missed half a second ago too, and once each time, or where it stalls."""
         statuses = self.inbox.statuses
-        stalled = any(
+        troubled = any(
             not status.online or status.waiting or status.problem
             for node in self._members
             if (status := statuses.get(node)) is not None
         )
-        nodes, reason = self._missed() if stalled else ([], "")
+        nodes, reason = self._missed() if troubled else ([], "")
         lasting, self._missed_before = nodes == self._missed_before, nodes
-        if lasting and nodes != self._told:
-            self._told = nodes
+        telling = nodes, reason.startswith(STALLED)
+        if lasting and telling != self._told:
+            self._told = telling
             self._tell("waiting", {"nodes": nodes, "reason": reason})
 
     def _give_up(self, nodes: Collection[int], reason: str) -> None:

@@ -99,11 +99,20 @@ class Outcome:
 
     @property
     def missing(self) -> list[int]:
-        """Who was missing in a step of `tree`, as the final commits say, or was absent in the end."""
+        """Who was missing in a step of `tree`, or was absent in the end.
+
+        As the last commits say: a node may have heard of a better end than the one that it gave its result of.
+        """
         found = set(self.absent)
-        for result in self.results.values():
-            found.update(result.get("missing", ()))
+        for node in self.commits:
+            ever = decode_commit(self, node).missing
+            found.update(one for index, one in enumerate(self.members) if ever >> index & 1)
         return sorted(found)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has finished, and every member's readings are in every step of it."""
+        return self.finished and self.settled and not self.missing
 
 
 def decode_commit(outcome: Outcome, node: int) -> Commit:

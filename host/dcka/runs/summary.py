@@ -5,6 +5,7 @@ from typing import Any
 
 from dcka.inject.dataset import grid_of
 from dcka.inject.quantise import Grid
+from dcka.mqtt.readiness import named
 from dcka.runs.ledgers import from_boards, ledgers, worst_node
 from dcka.runs.outcome import Outcome, decode_commit
 
@@ -14,7 +15,8 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
 
     `ssd`: the network's, None where the run did not finish. In `tree` it belongs to the centres before the last
     update, which are the final ones in a run that converged; in `gossip` to the nodes' final centres. `centres`,
-    `counts`: of the last commit of the lowest id that has made one, else None. `broadcasts`, `payload_bytes`:
+    `counts`: of the last commit of the lowest id that has made one, else None. `missing`: whose readings are not in
+    every step, and who gave no result. `broadcasts`, `payload_bytes`:
     consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told. `ledger`:
     by id what each has counted, with its modelled charge (docs/energy.md); of the largest of these are `worst_node` and
     `worst_node_mah`. `board_times`: whether the times in it are those of boards, and not of a desktop.
@@ -48,6 +50,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "centres": None if commit is None else _table(commit.centres, grid),
         "counts": None if commit is None else list(commit.counts),
         "empty": None if commit is None else commit.counts.count(0),
+        "missing": outcome.missing,
         "waiting": outcome.waiting,
         "reason": outcome.reason,
         "rejected": outcome.rejected,
@@ -86,7 +89,8 @@ def _headline(record: Mapping[str, Any]) -> str:
         return f"{what} did not finish; it got to step {record['steps']}: {record['reason']}"
     ended = "converged" if record["converged"] else "ended without converging"
     steps = "1 step" if record["steps"] == 1 else f"{record['steps']} steps"
-    return f"{what} {ended} after {steps} in {record['wall_s']:.2f} s: SSD {record['ssd']:.6g}"
+    without = f", without {named(record['missing'])} in all of it or a part" if record["missing"] else ""
+    return f"{what} {ended} after {steps} in {record['wall_s']:.2f} s: SSD {record['ssd']:.6g}{without}"
 
 
 def _centre_lines(record: Mapping[str, Any]) -> list[str]:
