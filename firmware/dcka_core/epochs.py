@@ -60,7 +60,7 @@ class Epochs:
         elif parent != node.node:
             # Never under one's own child: after a power cut it may still be in an epoch that we have forgotten.
             node.epoch = epoch
-            node.root = False
+            node.root = node.stalled = False
             node.parent = sender
             self._founded = 0
             self._enter(now)
@@ -109,7 +109,6 @@ class Epochs:
         node = self._node
         node.children = []
         node.unheard = [who for who in node.rows.near if who != node.parent]
-        node.stalled = False
         self._tellings = 0
         self.stop_looking()
         for who in node.rows.near:
