@@ -182,7 +182,8 @@ def test_a_run_without_json_is_a_headline_and_a_table(equipped):
     assert code == 0
     lines = out.splitlines()
     assert lines[0].startswith("run ") and "converged after" in lines[0]
-    assert lines[3].split() == ["cluster", "points", "temperature", "humidity"]
+    assert lines[2].startswith("modelled charge of the run: ") and " mAh at node " in lines[2]
+    assert lines[4].split() == ["cluster", "points", "temperature", "humidity"]
 
 
 def test_numbers_grow_and_every_outcome_is_kept(equipped, lab):
