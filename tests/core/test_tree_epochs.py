@@ -49,7 +49,7 @@ def finish(scene):
 
 def missing(scene, node=None):
     """Who was ever missing, by id."""
-    some = node or list(scene.bus.nodes)[0]
+    some = node or next(iter(scene.bus.nodes))
     return scene.session(some).ids(scene.held(some).missing)
 
 
@@ -226,8 +226,7 @@ def test_a_node_that_sleeps_through_an_epoch():
         scene = new_scene(max_steps=60)
         bus = start_to(scene, 2)
         bus.unplug(sleeper)
-        some = 2
-        assert bus.run(lambda: scene.held(some).epoch[0] > 0), scene.told()
+        assert bus.run(lambda scene=scene: scene.held(2).epoch[0] > 0), scene.told()
         assert scene.session(sleeper).epoch[0] == 0 or scene.session(sleeper).root
         bus.plug_in(sleeper)
         finish(scene)

@@ -1,4 +1,4 @@
-"""Laws of whole runs of the core, on networks, data and faults drawn by hypothesis: tests/core's loops, wider."""
+"""Laws of whole runs of `gossip`, on networks, data and faults drawn by hypothesis: tests/core's loops, wider."""
 
 from typing import Any, NamedTuple
 
@@ -6,15 +6,12 @@ from exchange import ROWS, Exchange
 from gossip_inputs import LEVELS, Inputs, errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_kmeans import flat
 from scenes import Scene
 
 from dcka_core.messages import FINAL, UNDECIDED
-from dcka_core.ticks import PERIOD
 
 laws = settings(derandomize=True, deadline=None, max_examples=100)
 K, N = 3, 2
-PATIENCE_MS = 100
 
 coordinates = st.one_of(st.integers(0, 3), st.sampled_from([0, 32767]), st.integers(0, 32767))
 readings = st.integers(0, 8).flatmap(
@@ -49,13 +46,6 @@ troubles = st.builds(
 
 
 @st.composite
-def trees(draw: Any) -> dict[int, int]:
-    """Child to parent, of up to seven nodes with any ids; the root first."""
-    ids = draw(st.lists(st.integers(1, 65535), min_size=1, max_size=7, unique=True))
-    return {node: ids[draw(st.integers(0, place - 1))] if place else 0 for place, node in enumerate(ids)}
-
-
-@st.composite
 def topologies(draw: Any) -> tuple[list[list[tuple[int, int]]], int]:
     """Phases of up to four nodes 1, 2, …, which only together connect them, and a window that suffices."""
     size = draw(st.integers(2, 4))
@@ -87,44 +77,6 @@ def disturbed(scene: Scene, events: list[Trouble], spared: int | None) -> None:
             bus.plug_in(node)
     assert bus.run(bus.all_done, 30_000), scene.told()
     bus.settle()
-
-
-# ---- tree ----
-
-
-@laws
-@given(trees(), st.data(), st.sampled_from(["local", "shared"]), faults, st.lists(troubles, max_size=3))
-def test_tree_comes_to_the_central_result_whatever_happens(
-    parents: dict[int, int], data: Any, init: str, fault: Faults, events: list[Trouble]
-) -> None:
-    points = {node: data.draw(readings) for node in parents}
-    scene = Scene(points, parents, init=init, max_steps=8, k=K)
-    centres, counts, ssd = scene.by_hand()[-1]
-    scene.bus.faults(*fault)
-    disturbed(scene, events, spared=next(iter(parents)))
-    step, _, *sums, contributors, missing = scene.final()
-    assert sums == [flat(centres), counts, ssd]
-    assert (step, contributors, missing) == (len(scene.by_hand()), 2 ** len(parents) - 1, 0)
-
-
-@laws
-@given(trees(), st.data(), st.integers(0, 999), st.integers(0, PERIOD - 1))
-def test_tree_without_loss_is_the_same_in_any_order_and_at_any_time(
-    parents: dict[int, int], data: Any, seed: int, begin: int
-) -> None:
-    points = {node: data.draw(readings) for node in parents}
-    first = Scene(points, parents, k=K).finish().final()
-    scene = Scene(points, parents, k=K)
-    scene.bus.now = begin
-    for node in parents:
-        scene.bus.kill(node)
-        scene.bus.boot(node)
-    scene.bus.shuffle(seed)
-    assert scene.finish().final() == first
-    assert scene.bus.elapsed == 0
-
-
-# ---- gossip ----
 
 
 @laws

@@ -1,0 +1,337 @@
+"""Sums and commits as differences to the last step's: decoded they are the same, without their base nothing, and they
+are fewer bytes.
+"""
+
+from scenes import FORK, LINE, Scene, cloud
+from support import raises
+from test_messages import drawn_commit, drawn_up, fields, run_of
+from tree_laws import check_laws
+
+from dcka_core.errors import MessageError
+from dcka_core.messages import KEPT, is_change, peek_commit, read_commit
+from dcka_core.record import read_run
+from dcka_core.starts import Stream
+from dcka_core.tree import _FULL_STEPS
+from dcka_core.tree_messages import encode_change, read_change, read_up
+
+PATIENCE_MS = 100
+FORM_DELTA = 1
+
+
+def next_up(stream, base, run):
+    """What the same node could say one step later: some clusters as before, some a little, some quite different."""
+    up = drawn_up(stream, run)
+    up.sender, up.boot, up.epoch, up.step = base.sender, base.boot, base.epoch, base.step + 1
+    up.contributors = base.contributors
+    for row in range(0, run.rows, run.n + 1):
+        what = stream.below(3)
+        if what == 0:
+            up.sums[row : row + run.n + 1] = base.sums[row : row + run.n + 1]
+        elif what == 1 and base.sums[row] > 9:
+            up.sums[row : row + run.n + 1] = [
+                value - stream.below(2) for value in base.sums[row : row + run.n + 1]
+            ]
+            up.sums[row + 1 : row + run.n + 1] = [
+                max(0, value) for value in up.sums[row + 1 : row + run.n + 1]
+            ]
+            most = up.sums[row] << run.bits
+            up.sums[row + 1 : row + run.n + 1] = [min(most, v) for v in up.sums[row + 1 : row + run.n + 1]]
+    up.ssd = max(0, base.ssd - stream.below(1000))
+    return up
+
+
+def test_sums_as_differences_are_read_as_they_were():
+    stream = Stream(1, b"differences")
+    run = run_of()
+    shorter = 0
+    for _ in range(60):
+        base = drawn_up(stream, run)
+        up = next_up(stream, base, run)
+        payload = bytes(up.encode(run, base))
+        whole = bytes(up.encode(run))
+        assert fields(read_up(payload, run, {up.sender: base})) == fields(up), payload.hex()
+        assert len(payload) <= len(whole)
+        shorter += len(payload) < len(whole)
+        if len(payload) == len(whole):
+            assert payload == whole
+    assert shorter > 20, shorter
+
+
+def test_differences_without_their_base_are_refused():
+    stream = Stream(2, b"differences")
+    run = run_of()
+    refused = 0
+    while refused < 20:
+        base = drawn_up(stream, run)
+        up = next_up(stream, base, run)
+        payload = bytes(up.encode(run, base))
+        if len(payload) == len(up.encode(run)):
+            continue
+        refused += 1
+        assert raises(MessageError, read_up, payload, run).reason == "base"
+        assert raises(MessageError, read_up, payload, run, {up.sender + 1: base}).reason == "base"
+        for name, value in (
+            ("boot", base.boot + 1),
+            ("epoch", (base.epoch[0] + 1,) + base.epoch[1:]),
+            ("step", base.step + 1),
+            ("step", base.step - 1),
+            ("contributors", base.contributors ^ 1),
+        ):
+            other = drawn_up(stream, run)
+            other.__dict__.update(base.__dict__)
+            setattr(other, name, value)
+            assert raises(MessageError, read_up, payload, run, {up.sender: other}).reason == "base", name
+
+
+def test_differences_that_lead_out_of_bounds_are_refused():
+    run = run_of()
+    stream = Stream(3, b"differences")
+    base = drawn_up(stream, run)
+    base.sums, base.ssd = [100, 50, 50] + [0] * 6, 10**6
+    up = drawn_up(stream, run)
+    up.__dict__.update(base.__dict__)
+    up.step = base.step + 1
+    for sums, ssd in (
+        ([5001, 50, 50] + [0] * 6, 10**6),
+        ([100, -1, 50] + [0] * 6, 10**6),
+        ([100, 50, (100 << 15) + 1] + [0] * 6, 10**6),
+        ([100, 50, 50] + [0, 1, 0] + [0] * 3, 10**6),
+        ([100, 50, 50] + [-1, 0, 0] + [0] * 3, 10**6),
+        ([100, 50, 51] + [0] * 6, -1),
+    ):
+        up.sums, up.ssd = sums, ssd
+        payload = in_differences(up, base, run)
+        assert raises(MessageError, read_up, payload, run, {up.sender: base}).reason == "value", sums
+
+
+def in_differences(up, base, run):
+    """The form of differences, though it may be longer, or no good."""
+    from dcka_core.codec import put_signed
+    from dcka_core.tree_messages import put_rows
+
+    out = up._head(run, FORM_DELTA)
+    put_rows(out, up.sums, base.sums, run.n + 1)
+    put_signed(out, up.ssd - base.ssd)
+    return bytes(out)
+
+
+def next_commit(stream, base, run):
+    commit = drawn_commit(stream, run)
+    commit.step, commit.epoch = base.step + 1, base.epoch
+    commit.contributors, commit.missing = base.contributors, base.missing
+    commit.centres = [max(0, value - stream.below(3)) if stream.below(2) else value for value in base.centres]
+    commit.counts = [max(0, value - stream.below(9)) for value in base.counts]
+    commit.ssd = max(0, base.ssd - stream.below(1 << 20))
+    return commit
+
+
+def test_a_change_makes_the_commit_that_was_meant():
+    stream = Stream(4, b"changes")
+    run = run_of()
+    for _ in range(60):
+        base = drawn_commit(stream, run)
+        commit = next_commit(stream, base, run)
+        payload = encode_change(commit, base, run)
+        assert payload is not None and is_change(payload) and len(payload) < len(commit.encode(run))
+        assert fields(read_change(bytes(payload), run, base)) == fields(commit)
+        for size in range(len(payload)):
+            assert raises(MessageError, read_change, payload[:size], run, base).reason in ("length", "base")
+        assert raises(MessageError, read_change, bytes(payload) + b"\x00", run, base).reason == "length"
+
+
+def test_a_change_of_another_commit_is_refused():
+    stream = Stream(5, b"changes")
+    run = run_of()
+    for _ in range(20):
+        base = drawn_commit(stream, run)
+        payload = bytes(encode_change(next_commit(stream, base, run), base, run))
+        assert raises(MessageError, read_change, payload, run, None).reason == "base"
+        for name, value, reason in (
+            ("step", base.step - 1, "base"),
+            ("step", base.step + 1, "stale"),
+            ("epoch", (base.epoch[0] + 1,) + base.epoch[1:], "base"),
+            ("centres", [base.centres[0] ^ 1] + base.centres[1:], "hash"),
+        ):
+            other = drawn_commit(stream, run)
+            other.__dict__.update(base.__dict__)
+            setattr(other, name, value)
+            assert raises(MessageError, read_change, payload, run, other).reason in (reason, "value"), name
+
+
+def test_a_commit_is_said_in_full_where_others_lack_its_base():
+    stream = Stream(6, b"changes")
+    run = run_of()
+    base = drawn_commit(stream, run)
+    for name, value in (
+        ("step", base.step + 2),
+        ("epoch", (base.epoch[0] + 1,) + base.epoch[1:]),
+        ("contributors", base.contributors ^ 1),
+        ("missing", base.missing ^ 1),
+    ):
+        commit = next_commit(stream, base, run)
+        setattr(commit, name, value)
+        assert encode_change(commit, base, run) is None, name
+
+
+def test_a_change_that_is_no_shorter_is_not_made():
+    run = run_of(n=2, k=3, points=5000)
+    stream = Stream(7, b"changes")
+    base = drawn_commit(stream, run)
+    commit = next_commit(stream, base, run)
+    base.centres, commit.centres = [0] * 6, [32767] * 6
+    base.counts, commit.counts = [0, 0, 5000], [5000, 0, 0]
+    base.flags = commit.flags = KEPT
+    base.ssd, commit.ssd = (1 << 63), 0
+    assert encode_change(commit, base, run) is None
+
+
+# ---- in runs ----
+
+
+class Traffic:
+    """What goes over the bus, by form."""
+
+    def __init__(self, bus):
+        self.bytes = 0
+        self.differences = self.whole = 0
+        bus.watch = self.saw
+
+    def saw(self, topic, payload):
+        kind = topic.split("/")[2]
+        if kind == "x":
+            self.count(payload, is_difference(payload))
+        elif kind == "commit":
+            self.count(payload, is_change(payload))
+
+    def count(self, payload, difference):
+        self.bytes += len(payload)
+        self.differences += difference
+        self.whole += not difference
+
+
+def is_difference(payload):
+    """Whether sums are differences: the form is the byte after five fields."""
+    at = 1
+    for _ in range(4):
+        while payload[at] & 0x80:
+            at += 1
+        at += 1
+    return bool(payload[at] & FORM_DELTA)
+
+
+def whole_bytes(scene):
+    """What the same run takes where everything is said in full."""
+    run = read_run(scene.record())
+    total = 0
+    last = {}
+    held = {}
+    for topic, payload in scene.bus.log:
+        kind = topic.split("/")[2]
+        sender = int(topic.split("/")[-1]) if kind in ("x", "commit") else 0
+        if kind == "x":
+            last[sender] = read_up(payload, run, last)
+            total += len(last[sender].encode(run))
+        elif kind == "commit":
+            held[sender] = (
+                read_change(payload, run, held[sender]) if is_change(payload) else read_commit(payload, run)
+            )
+            total += len(held[sender].encode(run))
+    return total
+
+
+def test_bytes_fall():
+    for parents, points in ((FORK, 60), (LINE, 200)):
+        scene = Scene({node: cloud(node, points) for node in parents}, parents, k=9, max_steps=40)
+        scene.bus.log = []
+        traffic = Traffic(scene.bus)
+        scene.finish()
+        whole = whole_bytes(scene)
+        assert traffic.differences > traffic.whole, (traffic.differences, traffic.whole)
+        assert traffic.bytes < 0.75 * whole, (traffic.bytes, whole)
+
+
+def test_every_sixteenth_step_is_said_in_full():
+    """Whoever comes late, or has lost what the differences are added to, waits no longer than that."""
+    scene = Scene({node: cloud(node, 60) for node in LINE}, LINE, k=5, seed=2, max_steps=60)
+    scene.bus.log = []
+    scene.finish()
+    assert scene.held(1).step > _FULL_STEPS
+    run = read_run(scene.record())
+    last = {}
+    ups = commits = 0
+    for topic, payload in scene.bus.log:
+        if "/x/" in topic:
+            sender = int(topic.split("/")[-1])
+            last[sender] = read_up(payload, run, last)
+            if last[sender].step == _FULL_STEPS:
+                ups += 1
+                assert not is_difference(payload), sender
+        elif "/commit/" in topic and peek_commit(payload)[2] == _FULL_STEPS:
+            commits += 1
+            assert not is_change(payload)
+    assert (ups, commits) == (3, 3)
+
+
+def test_a_lost_base_costs_a_patience_and_no_more():
+    """One message of sums, or one commit, is lost on its way; every time another."""
+    steps = Scene({node: cloud(node, 30) for node in FORK}, FORK, k=5).finish().final()[0]
+    expected = Scene({node: cloud(node, 30) for node in FORK}, FORK, k=5).finish().final()
+    assert steps > 5
+    for kind, sender in (("x", 9), ("x", 2), ("commit", 4), ("commit", 2)):
+        for which in range(steps - 2):
+            scene = Scene({node: cloud(node, 30) for node in FORK}, FORK, k=5)
+            scene.bus.trace = []
+            loser = LoseOne("dcka/t/%s%d" % ("x/0/" if kind == "x" else "commit/", sender), which)
+            scene.bus.lose = loser
+            assert scene.finish().final() == expected, (kind, sender, which)
+            assert loser.lost, (kind, sender, which)
+            # Whoever waits says it again after a patience, in full; a lost commit is answered in full.
+            assert scene.bus.elapsed <= PATIENCE_MS, (kind, sender, which, scene.bus.elapsed)
+            check_laws(scene)
+
+
+class LoseOne:
+    """The n-th different message on a topic is lost, once on its way to each receiver."""
+
+    def __init__(self, topic, which):
+        self.topic = topic
+        self.which = which
+        self.seen = []
+        self.lost = []
+
+    def __call__(self, topic, node, payload):
+        if topic != self.topic:
+            return False
+        if payload not in self.seen:
+            self.seen.append(payload)
+        if len(self.seen) != self.which + 1 or node in self.lost:
+            return False
+        self.lost.append(node)
+        return True
+
+
+def test_sums_of_two_starts_in_a_step_are_no_base():
+    """A node that has said sums of another start in this step says the next step's in full: its parent may have
+    either.
+    """
+    scene = Scene({node: cloud(node, 30) for node in LINE}, LINE, k=5)
+    bus = scene.bus
+    bus.trace = []
+    scene.start()
+    assert bus.run(lambda: scene.held(3) and scene.held(3).step == 2)
+    session = scene.session(3)
+    run = session.run
+    own = bytes(session.held.encode(run))
+    better = read_commit(own, run)
+    # The same step of a later epoch, with centres of its own.
+    better.sender, better.epoch = 2, (1, 2, 1)
+    better.centres = [value ^ 1 for value in better.centres]
+    before = session._step
+    bus.nodes[3].receive("dcka/t/commit/2", bytes(better.encode(run)), bus.now)
+    assert session._step == before and session._twice == before
+    after = read_commit(bytes(better.encode(run)), run)
+    after.step += 1
+    actions = bus.nodes[3].receive("dcka/t/commit/2", bytes(after.encode(run)), bus.now)
+    actions += bus.nodes[3].tick(bus.now + PATIENCE_MS)
+    spoken = [bytes(action[2]) for action in actions if action[1] == "dcka/t/x/0/3"]
+    assert spoken and [payload for payload in spoken if is_difference(payload)] == []
