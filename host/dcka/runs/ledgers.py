@@ -57,7 +57,7 @@ def require_ledger(record: Json) -> None:
 
 
 def ledgers(outcome: Outcome, model: Model = ESP32) -> dict[int, NodeLedger]:
-    """By id, of the nodes whose results have one: a node of an older version has none, nor has a result that was lost."""
+    """By id, of the nodes whose results have one; an older version's have none, nor has one that was rebuilt."""
     topic = topic_bytes(outcome.network, outcome.members)
     return {
         node: _ledger(result, topic, model)
