@@ -29,6 +29,7 @@ STATUS_KEYS = [
     "runtime",
     "dropped",
     "nonce",
+    "ledger",
 ]
 STEP_KEYS = ["v", "run", "node", "step", "ssd", "flags"]
 GOSSIP_STEP_KEYS = STEP_KEYS + ["moved", "slots", "centres", "put"]
@@ -47,6 +48,8 @@ RESULT_KEYS = [
     "ms",
     "flags",
     "missing",
+    "boot",
+    "ledger",
 ]
 
 
