@@ -47,7 +47,10 @@ class Mishaps:
 
 
 class Course:
-    """Makes them happen, by the events of the run. `kill`, `restart`: of a node; `broker`: None for one not ours."""
+    """Makes them happen, by the events of the run. `kill`, `restart`: of a node; `broker`: None for one not ours.
+
+    A step has ended when all who tell of it have: a broker that is stopped loses what is on its way to us.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,8 @@ class Course:
     ) -> None:
         self._mishaps = mishaps
         self._victim = mishaps.victim(plan)
+        self._tellers = 1 if plan.root else len(plan.members)
+        self._told: set[int] = set()
         self._kill = kill
         self._restart = restart
         self._broker = broker
@@ -67,11 +72,19 @@ class Course:
         self._back_at: float | None = None
         self._over = not mishaps
 
+    def left_out(self, steps: int) -> str:
+        """A sentence for what did not happen in a run that has ended after `steps`; "" where all has."""
+        if self._over:
+            return ""
+        return f"nothing went wrong: the run ended after {steps} outer steps, and --at-step is {self._mishaps.at_step}"
+
     def take(self, event: str, data: dict[str, Any]) -> None:
         """An event of the controller."""
         if not self._over and event == "step" and data["step"] + 1 >= self._mishaps.at_step:
-            self._over = True
-            self._happen(data["step"] + 1)
+            self._told.add(data["node"])
+            if len(self._told) >= self._tellers:
+                self._over = True
+                self._happen(data["step"] + 1)
         if self._back_at is not None and time.monotonic() >= self._back_at and self._victim is not None:
             self._back_at = None
             self._note(f"node {self._victim} has its power back")
