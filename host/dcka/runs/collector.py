@@ -149,7 +149,7 @@ class Collector:
 
     def _require_tree(self, record: Json) -> None:
         missing, epoch = set(wholes(record, "missing", ())), wholes(record, "epoch", (0, self._run.root, 0))
-        if not missing < self._members or len(epoch) != 3 or epoch[1] not in self._members:
+        if not missing < self._members or len(epoch) != 3 or epoch[1] != record["node"]:
             raise PayloadError("missing or epoch are out of bounds")
 
     def _require_gossip(self, record: Json) -> None:
