@@ -247,7 +247,8 @@ def test_counts_are_the_most_frequent_first():
 
 
 whole = st.one_of(st.integers(-1, 3), st.none(), st.text(max_size=2), st.lists(st.integers(0, 4), max_size=3))
-KEYS = ("missing", "epoch", "stalled", "run", "kind", "k", "members", "root", "dataset", "step", "ssd", "steps", "converged", "state", "boot",
+KEYS = ("missing", "epoch", "stalled",
+        "run", "kind", "k", "members", "root", "dataset", "step", "ssd", "steps", "converged", "state", "boot",
         "nonce", "node", "offset", "nodes", "bits", "extents", "constant", "dropped", "waiting")  # fmt: skip
 records = st.dictionaries(st.sampled_from(KEYS), whole).map(lambda record: {"v": 1, **record})
 payloads = st.one_of(st.binary(max_size=30), records.map(lambda record: json.dumps(record).encode()))

@@ -80,7 +80,7 @@ def test_a_run_says_who_was_missing_and_who_is_root_instead():
     text = shown(state)
     assert "  root: node 3, since epoch 2 (scheduled: node 1)" in text
     assert "  without node 1 in all steps or some" in text
-    say(state, 2, state="running", run=3, stalled=True, waiting=[1])
+    say(state, 2, run=3, stalled=True, waiting=[1])
     assert "stalled, waits for 1" in shown(state)
 
 
