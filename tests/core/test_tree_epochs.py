@@ -5,6 +5,8 @@ comes back is in again.
 from scenes import FORK, LINE, Scene, cloud, radio, shortest_tree
 from tree_laws import check_laws, kept
 
+from dcka_core.actions import SAVE
+
 PATIENCE_MS = 100
 ROOT = 4
 # Two triangles side by side, linked by 3 - 4 and by 2 - 5.
@@ -218,6 +220,54 @@ def test_the_greater_part_of_a_partition_goes_on_and_the_smaller_takes_its_resul
     bus.lose = None
     finish(scene)
     assert sorted(missing(scene)) == [5, 6]
+
+
+def test_whoever_is_about_to_mint_finds_what_the_root_has_left():
+    """Rule 14: a root ends the run with three of five, and nobody hears of it; but what it said is retained."""
+    scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
+    bus = scene.bus
+    cut(bus, (1, 2, 3), (4, 5))
+    bus.trace = Isolates(bus, 1)
+    scene.start()
+    assert bus.run(bus.all_done, 40000), scene.told()
+    for node in bus.nodes:
+        assert sorted(missing(scene, node)) == [4, 5], node
+    scene.final()
+    assert check_laws(scene) == 1
+
+
+def test_two_finals_that_did_not_know_of_each_other_become_one():
+    """The same, but what the root said did not even come to the broker: the other four end the run without it."""
+    scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
+    bus = scene.bus
+    cut(bus, (1, 2, 3), (4, 5))
+    bus.trace = Isolates(bus, 1)
+    bus.watch = lambda topic, payload: bus.retained.pop("dcka/t/commit/1", None)
+    scene.start()
+    assert bus.run(bus.all_done, 40000), scene.told()
+    bus.settle()
+    assert sorted(missing(scene, 1)) == [4, 5] and missing(scene, 2) == [1]
+    bus.watch = bus.lose = None
+    bus.run_for(70 * PATIENCE_MS)
+    bus.settle()
+    assert missing(scene, 1) == [1]
+    scene.final()
+    check_laws(scene)
+    assert [node for node in bus.nodes if scene.session(node).deadline is not None] == []
+
+
+class Isolates(list):
+    """A trace that cuts a node off once it has put a commit on its flash, and nobody else."""
+
+    def __init__(self, bus, node):
+        super().__init__()
+        self.bus = bus
+        self.node = node
+
+    def append(self, item):
+        super().append(item)
+        if item[0] == self.node and item[1][:2] == (SAVE, "commit.bin"):
+            cut(self.bus, [self.node], [node for node in self.bus.nodes if node != self.node])
 
 
 def test_a_node_that_sleeps_through_an_epoch():

@@ -482,6 +482,7 @@ def _set_back(machine: QuietNode) -> None:
     session.waiting = []
     session.stalled = False
     session.deadline = None if session.done else NOW
+    session._farewells = 0
     session._repeat_at = session.stall_at = NOW
     epochs = session._epochs
     if epochs is not None:

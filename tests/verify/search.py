@@ -81,7 +81,7 @@ class Search:
                 for label, after in self.successors(self.states[place]):
                     self._add(place, label, after)
         except Violation as error:
-            violation = (str(error), self.way(place) + [error.label])
+            violation = (str(error), [*self.way(place), error.label])
         return Found(len(self.states), monotonic() - begin, not self._ahead and violation is None, violation)
 
     def way(self, place: int) -> list[str]:
@@ -175,7 +175,7 @@ class Search:
     def _moved(
         self, state: Global, place: int, number: int, said: int, crashes: int = -1, mints: int = -1
     ) -> Global:
-        nodes = state.nodes[:place] + (number,) + state.nodes[place + 1 :]
+        nodes = (*state.nodes[:place], number, *state.nodes[place + 1 :])
         left = state.crashes if crashes < 0 else crashes
         return Global(nodes, said, left, mints, state.run)
 
