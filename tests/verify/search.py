@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import NamedTuple
 
+from facts import Effect, Flash, Kept, Message, Outcome, flash_after
 from laws import Violation
-from machine import Effect, Flash, Kept, Machines, Message, Outcome, flash_after
+from machine import Machines
 
 
 class Bounds(NamedTuple):
