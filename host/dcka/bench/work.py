@@ -98,7 +98,7 @@ class _Helper:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         path.write_text("".join(json.dumps(asdict(job)) + "\n" for job in jobs), encoding="utf-8")
         # -P: what lies in the current folder is not imported.
-        command = [sys.executable, "-P", "-m", "dcka.bench.work", path]
+        command: list[str | Path] = [sys.executable, "-P", "-m", "dcka.bench.work", path]
         self._child: Child = group.start(command, name="bench helper", on_line=self._lines.put)
 
     def collect(self, done: Callable[[Job, Outcome], None]) -> None:
