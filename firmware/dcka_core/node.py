@@ -83,7 +83,6 @@ class Node:
         self._newest = 0
         self.problem = ""
         self._began = 0
-        self._told_done = True
         self._heartbeat: int | None = None
         self._intake: Any = None
         self.session: Session | None = None
@@ -326,7 +325,6 @@ class Node:
         self.session = None
         held = self._best_commit(run)
         self._began = now
-        self._told_done = False
         identity = (self._prefix, self._id, self._boot)
         module = self._load(run.kind)
         self.session = module.Session(
@@ -446,8 +444,8 @@ class Node:
         session = self.session
         while session and session.lost:
             self.count(session.lost.pop())
-        if session and session.done and not self._told_done:
-            self._told_done = True
+        if session and session.done and not session.reported:
+            session.reported = True
             report = session.result()
             spent = list(self.ledger)
             for index in range(_LEDGER):

@@ -330,6 +330,7 @@ class Session(session.Session):
             self._report(commit)
         if commit.flags & FINAL:
             self.done = True
+            self.reported = False
             self._farewells = _FAREWELLS if commit.missing else 0
             self._wait_for_others(now)
             self.waiting = []

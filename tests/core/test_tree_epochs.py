@@ -226,6 +226,7 @@ def test_whoever_is_about_to_mint_finds_what_the_root_has_left():
     """Rule 14: a root ends the run with three of five, and nobody hears of it; but what it said is retained."""
     scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
     bus = scene.bus
+    bus.log = []
     cut(bus, (1, 2, 3), (4, 5))
     bus.trace = Isolates(bus, 1)
     scene.start()
@@ -240,6 +241,7 @@ def test_two_finals_that_did_not_know_of_each_other_become_one():
     """The same, but what the root said did not even come to the broker: the other four end the run without it."""
     scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
     bus = scene.bus
+    bus.log = []
     cut(bus, (1, 2, 3), (4, 5))
     bus.trace = Isolates(bus, 1)
     bus.watch = lambda topic, payload: bus.retained.pop("dcka/t/commit/1", None)
@@ -251,6 +253,9 @@ def test_two_finals_that_did_not_know_of_each_other_become_one():
     bus.run_for(70 * PATIENCE_MS)
     bus.settle()
     assert missing(scene, 1) == [1]
+    # Who has heard of a greater end says so.
+    assert [sorted(report["missing"]) for report in scene.reports("result", 1)] == [[4, 5], [1]]
+    assert [report["missing"] for report in scene.reports("result", 2)] == [[1]]
     scene.final()
     check_laws(scene)
     assert [node for node in bus.nodes if scene.session(node).deadline is not None] == []
