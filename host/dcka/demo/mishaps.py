@@ -10,6 +10,7 @@ from dcka.errors import UsageError
 from dcka.runs.plan import RunPlan
 
 ROOT = "ROOT"
+MOST_AWAY_S = 60
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Mishaps:
     def __post_init__(self) -> None:
         if self.return_after is not None and self.kill_node is None:
             raise UsageError("--return-after is the return of a node: name one with --kill-node")
+        if self.return_after is not None and not 0 <= self.return_after <= MOST_AWAY_S:
+            raise UsageError(
+                f"--return-after is a number of seconds from 0 to {MOST_AWAY_S}, not {self.return_after:g}"
+            )
         if self.at_step < 1:
             raise UsageError(f"--at-step is an outer step from 1 on, not {self.at_step}")
 
