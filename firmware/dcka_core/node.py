@@ -9,7 +9,7 @@ from json import dumps, loads
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
-from dcka_core.messages import is_change, peek_commit, peek_run, read_commit
+from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
 from dcka_core.session import EPOCH_PHASE, topics
 
@@ -213,7 +213,7 @@ class Node:
     def _on_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         if not payload:
             return
-        number, named, step = peek_commit(payload)
+        number, named, _ = peek_commit(payload)
         if named != sender:
             raise MessageError("sender")
         session = self.session
@@ -224,8 +224,8 @@ class Node:
                 raise MessageError("stranger")
             session.receive_commit(sender, payload, now)
         elif number > self._newest and not is_change(payload):
-            # Of a run whose record hasn't come yet: only the furthest is kept.
-            if not self._furthest or (number, step) > _order(self._furthest):
+            # Of a run whose record hasn't come yet: only the greatest is kept.
+            if not self._furthest or commit_order(payload) > commit_order(self._furthest):
                 self._furthest = bytes(payload)
         else:
             raise MessageError("run")
@@ -479,8 +479,3 @@ def _number(record: "dict[str, Any]") -> int:
     if record.get("v") != 1 or type(number) is not int or number < 1:
         raise CoreError("run is %r" % number)
     return number
-
-
-def _order(payload: bytes) -> "tuple[int, int]":
-    number, _, step = peek_commit(payload)
-    return number, step

@@ -6,6 +6,8 @@ from scenes import FORK, LINE, Scene, cloud, radio, shortest_tree
 from tree_laws import check_laws, kept
 
 from dcka_core.actions import SAVE
+from dcka_core.messages import FINAL, read_commit
+from dcka_core.record import read_run
 
 PATIENCE_MS = 100
 ROOT = 4
@@ -300,6 +302,26 @@ def test_a_node_that_comes_when_all_is_over_takes_the_result():
     assert bus.run(bus.all_done), scene.told()
     assert scene.final() == before
     assert scene.status(9)["state"] == "done"
+
+
+def test_a_node_that_comes_back_takes_a_pass_before_a_later_step_that_is_none():
+    """Of all retained commits only one is kept until the run's record is there, and it has to be the greatest."""
+    scene = new_scene()
+    scene.finish()
+    bus = scene.bus
+    run = read_run(scene.record())
+    later = read_commit(bus.flash[9]["commit.bin"], run)
+    later.step, later.flags, later.sender = later.step + 5, 0, 2
+    # The node's own flash is gone, and a neighbour's last word is of a longer chain that came to nothing.
+    bus.kill(9)
+    bus.flash[9].pop("commit.bin")
+    bus.retained["dcka/t/commit/2"] = bytes(later.encode(run))
+    held = []
+    bus.boot(9)
+    while bus.queue:
+        bus.step()
+        held.append(scene.held(9) and scene.held(9).flags & FINAL)
+    assert next(flags for flags in held if flags is not None) == FINAL
 
 
 def test_an_epoch_names_who_is_its_root_and_in_which_boot():
