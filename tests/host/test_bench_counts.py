@@ -8,7 +8,6 @@ from dcka.bench.charge import worst_node_mah
 from dcka.bench.methods import METHODS, Bench, measure
 from dcka.bench.traffic import Traffic
 from dcka.energy import ESP32
-from dcka_core.codec import put_varint
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +120,3 @@ def test_long_gaps_are_slept_through():
     light = 9 - ESP32.association_ms / 1000
     expected = 5 * (30 * 1 + 0.8 * light + 100) / 3600 + 100 / 3600
     assert worst_node_mah(Traffic((1,)), work, 5, [0]) == pytest.approx(expected)
-
-
-def test_a_slot_beyond_127_takes_two_bytes():
-    """The law behind the paper's sizes: the head grows as varints do."""
-    out = bytearray()
-    put_varint(out, 128)
-    assert len(out) == 2
