@@ -21,7 +21,7 @@ from dcka.boards.errors import BoardError, BoardSilent, PortBusy
 from dcka.boards.flashing import Detected
 from dcka.boards.ports import PortInfo
 
-WELL = Computer("linux", False, (UsbDevice(0x10C4, 0xEA60, "CP2102", "1-2"),), frozenset(), None)
+WELL = Computer(False, (UsbDevice(0x10C4, 0xEA60, "CP2102", "1-2"),), frozenset(), None)
 PORT = PortInfo("/dev/ttyUSB0", "CP2102", 0x10C4, 0xEA60, "0001", "1-2")
 
 
@@ -93,7 +93,7 @@ def test_brltty_beside_ports_that_are_there_and_chips_that_it_does_not_take():
 
 
 def test_modem_manager_and_a_system_that_does_not_tell_are_notes():
-    checks = check_computer(replace(WELL, system="darwin", devices=None, programs={"ModemManager"}), [PORT])
+    checks = check_computer(replace(WELL, devices=None, programs={"ModemManager"}), [PORT])
     assert verdicts(checks) == {"usb": "ok", "driver": "note", "brltty": "ok", "modemmanager": "note"}
     assert all_well(checks)
 
