@@ -220,8 +220,12 @@ class Board:
         waits = [0.01] if self._line.waiting else []
         if self._late:
             waits.append(self._late[0][0] - now)
+        if self.interpreter is not None and self.interpreter.ahead:
+            self.from_interpreter()
         if self.interpreter is not None:
             wait = self.interpreter.pump()
+            if self.interpreter.ahead:
+                waits.append(0.0)
             if wait is not None:
                 waits.append(wait)
             if self._listen_at > now:
