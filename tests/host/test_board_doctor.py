@@ -15,11 +15,11 @@ from dcka.boards.doctor.board import Expected, check_board
 from dcka.boards.doctor.computer import Computer, brltty_rule, check_computer, running_programs
 from dcka.boards.doctor.examine import Seen, examine_boards, examine_computer
 from dcka.boards.doctor.look import Look, _room
-from dcka.boards.doctor.usb import UsbDevice, has_port, is_board, usb_devices
 from dcka.boards.doctor.verdicts import Check, all_well
 from dcka.boards.errors import BoardError, BoardSilent, PortBusy
 from dcka.boards.flashing import Detected
 from dcka.boards.ports import PortInfo
+from dcka.boards.usb import UsbDevice, has_port, is_board, usb_devices
 
 WELL = Computer(False, (UsbDevice(0x10C4, 0xEA60, "CP2102", "1-2"),), frozenset(), None)
 PORT = PortInfo("/dev/ttyUSB0", "CP2102", 0x10C4, 0xEA60, "0001", "1-2")

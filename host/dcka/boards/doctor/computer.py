@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcka.boards.doctor.usb import UsbDevice, has_port, is_board, usb_chip, usb_devices
 from dcka.boards.doctor.verdicts import Check, note, ok, wrong
 from dcka.boards.ports import PortInfo
+from dcka.boards.usb import UsbDevice, has_port, is_board, usb_chip, usb_devices
 
 _BRLTTY_RULES = tuple(
     Path(folder) / name

@@ -120,8 +120,8 @@ def command(
 
 def _boards(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
     """With --all, only ports that a board may be behind: nothing is written to a printer. Raises PortMissing."""
-    from dcka.boards.doctor.usb import is_board
     from dcka.boards.errors import PortMissing
+    from dcka.boards.usb import is_board
 
     boards = [port for port in chosen if not all_ or is_board(port)]
     for port in chosen:
