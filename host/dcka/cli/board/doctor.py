@@ -64,13 +64,16 @@ def command(
     from dcka.boards.doctor.verdicts import all_well
     from dcka.boards.flashing import PARALLEL
     from dcka.boards.ports import chosen_ports, find_ports
+    from dcka.boards.usb import is_board
 
     listed = find_ports()
     chosen = chosen_ports(ports, False) if ports else listed
     checks = examine_computer(listed, chosen)
     if ports or all_:
         closed = {check.port for check in checks if check.verdict == "wrong"}
-        reachable = [port for port in chosen if port.path not in closed]
+        reachable = [
+            port for port in chosen if port.path not in closed and (port.path in ports or is_board(port))
+        ]
         names = _names()
         checks += examine_boards(
             reachable,

@@ -57,10 +57,11 @@ def command(
     from dcka.boards.flashing import PARALLEL
     from dcka.boards.ports import chosen_ports
     from dcka.boards.serial_inject import inject_boards, totals
+    from dcka.cli.board.places import boards_among
 
     config = configuration(network)
     dataset = dataset_of(file, data, config, reading)
-    chosen = [port.path for port in chosen_ports(ports, all_)]
+    chosen = [port.path for port in boards_among(chosen_ports(ports, all_), all_, output)]
     for sentence in dataset.report.sentences():
         output.say(sentence)
     warn_of_k(dataset, config, output)

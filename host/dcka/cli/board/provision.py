@@ -98,11 +98,12 @@ def command(
     from dcka.boards.ports import chosen_ports
     from dcka.boards.registry import Registry
     from dcka.boards.secrets import Sources
+    from dcka.cli.board.places import boards_among
 
     begun = time.monotonic()
     config = configuration(network)
     place = state_of(config, state)
-    chosen = _boards(chosen_ports(ports, all_), all_, output)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     _check_node(node, chosen, config)
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     config = config.replaced("network", broker=str(url))
@@ -116,22 +117,6 @@ def command(
         _assign(fleet, config, Registry(place), secrets, node, source, output)
         fleet.provision(None if no_wait else timeout)
     return _report(fleet.sessions, time.monotonic() - begun, output)
-
-
-def _boards(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
-    """With --all, only ports that a board may be behind: nothing is written to a printer. Raises PortMissing."""
-    from dcka.boards.errors import PortMissing
-    from dcka.boards.usb import is_board
-
-    boards = [port for port in chosen if not all_ or is_board(port)]
-    for port in chosen:
-        if port not in boards:
-            output.say(
-                f"not opened: {port}: no ESP32 board has this USB chip; if one is there: --port {port.path}"
-            )
-    if not boards:
-        raise PortMissing("no port has an ESP32 board behind it: dcka board doctor says what to try")
-    return boards
 
 
 def _check_node(node: int | None, chosen: "Sequence[PortInfo]", config: "Config") -> None:
@@ -185,21 +170,22 @@ def _assign(
 
     boards = {session.path: session for session in fleet.well}
     candidates = [session.candidate(config.network.name) for session in boards.values()]
-    plan = assigned(candidates, config.ids, registry.boards(), node)
+    with registry.alone():
+        plan = assigned(candidates, config.ids, registry.boards(), node)
+        before = {one.mac: registry.assign(one.mac, one.node) for one in plan}
     for one in plan:
         _say(one, boards[one.port.path], output)
+        registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
     for one in plan:
         session = boards[one.port.path]
         march = session.facts.march if session.facts is not None else None
         try:
-            before = registry.assign(one.mac, one.node)
-            registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
             session.version = wanted_version(config, one.node, march, secrets, source)
         except DckaError as error:
             session.error = error
             continue
-        if before is not None:
-            output.say(f"note: node {one.node} was the board {before}, which has no id now")
+        if before[one.mac] is not None:
+            output.say(f"note: node {one.node} was the board {before[one.mac]}, which has no id now")
 
 
 def _say(one: "Assignment", session: "Session", output: Output) -> None:
