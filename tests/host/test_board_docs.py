@@ -8,7 +8,12 @@ from board_messages import GAP, ROOT, console_lines, host_messages
 
 from dcka.boards.doctor.board import Expected, check_board
 from dcka.boards.doctor.look import Look
+from dcka.boards.doctor.verdicts import Check
+from dcka.boards.identify import BoardRow
 from dcka.boards.joining import _BROKER_TROUBLE
+from dcka.boards.logs import Event
+from dcka.boards.serial_inject import BoardResult, totals
+from dcka.boards.whose import Identity
 
 GUIDE = (ROOT / "docs" / "boards.md").read_text()
 
@@ -76,3 +81,14 @@ def test_every_check_of_the_doctor_is_in_the_guide():
     }
     documented = set(phrases("## 6. When something is wrong", "**The way back.**"))
     assert names == documented
+
+
+def test_every_key_of_json_is_in_the_guide():
+    part = GUIDE.partition("## The objects of --json")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([a-z_]+)`", part))
+    result = BoardResult("p", 1, 2, 3, False, 0.0, "", 0)
+    event = Event("line", "p", Identity(), 0.0, "")
+    check = Check("usb", "ok", "")
+    records = (BoardRow("p", "").record(), result.record(), event.record(), check.record())
+    keys = {key for record in records for key in record} | set(totals([result], [1]))
+    assert keys | {"ports", "checks", "well", "kept"} <= named

@@ -51,6 +51,7 @@ def command(
     each board says which node it is, and gets that node's part. The board is asked for its free space before the
     first byte, keeps its old data until the new ones are verified on it, and restarts. A transfer that was cut goes
     on where it was with the same call. Where no board failed, the data set is kept for dcka run and dcka check.
+    A run that is under way is interrupted at the boards.
 
     The exit code is that of the first board that failed.
     """
