@@ -167,6 +167,10 @@ def test_a_password_is_no_option(call, tmp_path):
         ('[network]\nbroker = "embedded"\n[wifi]\nssid = "attic"\n', "listens on this computer alone"),
         ('[network]\nbroker = "mqtt://127.0.0.1"\n[wifi]\nssid = "attic"\n', "own loopback"),
         ('[network]\nbroker = "mqtt://10.0.0.9"\n', "names no Wi-Fi"),
+        (
+            '[network]\nbroker = "mqtts://10.0.0.9"\n[wifi]\nssid = "attic"\n',
+            "knows no certificate authorities",
+        ),
     ],
 )
 def test_what_a_real_board_could_not_use_is_refused_before_a_port_is_opened(call, tmp_path, network, words):

@@ -142,6 +142,8 @@ def _secrets(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources")
             f'{config.source.name} names no Wi-Fi, and {boards[0]} is a board: write ssid = "NAME" under [wifi]'
         )
     broker = config.network.broker
+    if broker is not None:
+        broker.for_node()  # an encrypted one whose authority nobody has named is refused
     return gathered(sources, config.wifi.ssid, broker.username if broker is not None else None)
 
 
