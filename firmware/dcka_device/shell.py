@@ -87,6 +87,7 @@ class Shell:
         )
         self._link = Link(settings, self._node.will(), _now, _jitter)
         self._online = False
+        self._rows: Any = settings.pop("rows", None)
         self._radio: Any = None
         self._console: Any = None
         if guard:
@@ -115,6 +116,9 @@ class Shell:
                 self._do(self._node.data_loaded(points, _now()))
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
+        if self._rows:
+            self._do(self._node.provisioned(self._rows))
+            self._rows = None
 
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""

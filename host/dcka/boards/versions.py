@@ -20,6 +20,7 @@ from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, build
 from dcka.emulation.network import room_for, settings
 from dcka.errors import DckaError, UsageError
+from dcka.topology import schedule
 from dcka_core.node import VERSION
 
 NODE_FILE = "node.json"
@@ -143,7 +144,8 @@ def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:
 
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
     record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
-    record |= {"node": node, "broker": broker.for_node(), "console": True}
+    rows = schedule(config.graph, config.run.schedule, config.topology.root).row_records(0)[node]
+    record |= {"node": node, "broker": broker.for_node(), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
