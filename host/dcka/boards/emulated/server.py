@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcka.boards.emulated import image
+from dcka.boards.emulated import image, rom
 from dcka.boards.emulated.faults import NEVER, Faults, Gate
 from dcka.boards.emulated.interpreter import Interpreter, Machine
 from dcka.boards.emulated.rom import Rom, find_sync
@@ -101,6 +101,7 @@ class Board:
         flash = Path(self._settings.flash).read_bytes()
         if not image.bootable(flash, self._settings.chip):
             self._print(b"invalid header: 0xffffffff\r\n")
+            rom.prepare()  # all that can be done with it is to flash it
         elif image.holds_micropython(flash, self._settings.chip):
             self._start(with_main=True, raw=False)
 
@@ -130,19 +131,26 @@ class Board:
 
     def from_line(self) -> None:
         """A client has written something."""
+        self._from_client(self._line.read())
+
+    def line_changed(self) -> None:
+        """Somebody has opened or closed the port. Out of the bootloader, the end of a client is the reset."""
+        if not self._line.changed() or self._rom is None:
+            return
+        # esptool waits for an answer to all that it writes: what is there is of the next client, if there is one.
         content = self._line.read()
+        if not self._line.heard:
+            self._rom.feed(content)
+        self._leave_rom()
+        if self._line.heard:
+            self._from_client(content)
+
+    def _from_client(self, content: bytes) -> None:
         if self.on and content and not self.faults.silent:
             if self._rom is not None:
                 self._to_rom(self._rom, content)
             else:
                 self._to_program(content)
-
-    def line_changed(self) -> None:
-        """Somebody has opened or closed the port. Out of the bootloader, the end of a client is the reset."""
-        if self._line.changed():
-            self.from_line()  # its last words
-            if self._rom is not None:
-                self._leave_rom()
 
     def _to_program(self, content: bytes) -> None:
         """What MicroPython gets, or nobody, until esptool asks for the bootloader: ptys can't carry its reset."""
@@ -164,18 +172,18 @@ class Board:
         )
         return self._rom
 
-    def _to_rom(self, rom: Rom, content: bytes) -> None:
+    def _to_rom(self, bootloader: Rom, content: bytes) -> None:
         self._flashed += len(content)
         limit = self.faults.unplug_after_flashed
         if limit is not None and self._flashed > limit:
             self.unplugged = True
         else:
-            rom.feed(content)
+            bootloader.feed(content)
 
     def _leave_rom(self) -> None:
-        rom, self._rom = self._rom, None
-        if rom is not None:
-            rom.leave()
+        if self._rom is not None:
+            self._rom.leave()
+            self._rom = None
         self._hard_reset()
 
     def from_interpreter(self) -> None:
