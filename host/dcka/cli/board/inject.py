@@ -15,6 +15,8 @@ from dcka.cli.readings import dataset_of, facts_of, reading_options, warn_of_k
 
 if TYPE_CHECKING:
     from dcka.boards.serial_inject import BoardResult
+    from dcka.config import State
+    from dcka.inject.dataset import Dataset
 
 
 @click.command(
@@ -71,15 +73,18 @@ def command(
         results = inject_boards(chosen, dataset, config.network.name, jobs or PARALLEL, tell)
     failed = [result for result in results if result.error]
     if not failed:
-        folder = state_of(config, state)
-        folder.make_folder(folder.folder)
-        dataset.save(folder.folder)
+        _keep(dataset, state_of(config, state))
     wall_s = time.monotonic() - begun
     record = {**facts_of(dataset), **totals(results, config.ids), "kept": not failed, "wall_s": wall_s}
     output.result(record, _words(record, results))
     for result in failed:
         output.say(f"dcka: {result.error}")
     return failed[0].exit_code if failed else 0
+
+
+def _keep(dataset: "Dataset", folder: "State") -> None:
+    folder.make_folder(folder.folder)
+    dataset.save(folder.folder)
 
 
 @contextlib.contextmanager
