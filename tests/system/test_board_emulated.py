@@ -368,6 +368,26 @@ def test_an_image_without_micropython_does_not_answer(tmp_path):
             assert RAW not in opened.read(1000)
 
 
+def test_the_file_system_is_where_the_image_has_it_whatever_the_flash(tmp_path):
+    with EmulatedBoard(tmp_path, flash_bytes=8 * 1024 * 1024, extra_files={"a": b"1"}) as board:
+        with raw_repl(board) as repl:
+            assert repl.exec("import os; print(os.statvfs('/')[2] * 4096)") == b"2097152\r\n"
+        board.power_off()
+        assert board.files() == {"a": b"1"}
+
+
+def test_a_damaged_program_does_not_start(tmp_path):
+    with EmulatedBoard(tmp_path, on=False) as board:
+        with (tmp_path / "flash.bin").open("r+b") as file:
+            file.seek(0x12345)
+            file.write(b"?")
+        board.power_on()
+        with line(board) as opened:
+            opened.timeout = 0.3
+            opened.write(b"\r\x03\r\x01")
+            assert opened.read(1000) == b""
+
+
 def test_a_byte_that_is_stored_wrongly_is_found(tmp_path):
     (tmp_path / "firmware.bin").write_bytes(image.micropython_image("esp32"))
     with EmulatedBoard(tmp_path / "board", faults=Faults(flip_flashed_byte=0x12345)) as board:

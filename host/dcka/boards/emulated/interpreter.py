@@ -30,6 +30,7 @@ _INTERRUPT_GAP_S = 0.01
 # Its input is full: the program doesn't read.
 _FULL_GAP_S = 0.01
 _END_S = 5.0
+_STOP_S = 0.002
 # What is printed waits before the line, not in a large buffer in between: after Ctrl-C it would still come.
 _PRINTED_BYTES = 2048
 
@@ -173,7 +174,10 @@ class Interpreter:
             return
         # It stands still meanwhile: what is found out still holds when the signal comes.
         os.kill(pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        else:  # macOS, until Python 3.13
+            time.sleep(_STOP_S)
         try:
             if not self._executing(pid):
                 self._send(_CTRL_C)

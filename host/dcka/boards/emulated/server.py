@@ -22,6 +22,7 @@ from dcka.boards.emulated.serial_line import SerialLine
 # As fast as a line of 921,600 baud. Without a limit a program that prints for ever would take a processor.
 _PRINTED_BYTES_PER_S = 100_000
 _PIECE_S = 0.05
+_BLOCK_BYTES = 4096  # filesystem.BLOCK_BYTES: its library would be loaded for this number
 _SYNC_TAIL = 64
 _SOFT_RESET = b"MPY: soft reboot\r\n"
 _RAW_BANNER = b"raw REPL; CTRL-B to exit\r\n"
@@ -41,13 +42,12 @@ class Settings:
     flash: str
     gate: str
     interpreter: str
-    vfs_offset: int
-    vfs_blocks: int
 
-    def machine(self) -> Machine:
-        """What its interpreter is started with."""
+    def machine(self, place: tuple[int, int]) -> Machine:
+        """What its interpreter is started with; `place`: address and bytes of the file system."""
+        address, size = place
         return Machine(
-            self.interpreter, self.heap, Path(self.flash), Path(self.gate), self.vfs_offset, self.vfs_blocks
+            self.interpreter, self.heap, Path(self.flash), Path(self.gate), address, size // _BLOCK_BYTES
         )
 
 
@@ -63,6 +63,7 @@ class Board:
         self.unplugged = False
         self.interpreter: Interpreter | None = None
         self._rom: Rom | None = None
+        self._place: tuple[int, int] | None = None
         self._recent = b""
         self._flashed = 0
         self._listen_at = 0.0
@@ -102,12 +103,15 @@ class Board:
         if not image.bootable(flash, self._settings.chip):
             self._print(b"invalid header: 0xffffffff\r\n")
             rom.prepare()  # all that can be done with it is to flash it
-        elif image.holds_micropython(flash, self._settings.chip):
+        else:
+            self._place = image.file_system(flash, self._settings.chip)
             self._start(with_main=True, raw=False)
 
     def _start(self, with_main: bool, raw: bool) -> None:
-        self.interpreter = Interpreter(self._settings.machine(), with_main, raw, self._interrupted)
-        self._listen_at = 0.0
+        if self._place is not None:
+            machine = self._settings.machine(self._place)
+            self.interpreter = Interpreter(machine, with_main, raw, self._interrupted)
+            self._listen_at = 0.0
 
     def _ended(self, ended: Interpreter) -> None:
         """The interpreter's process is gone: a soft reset, or, if a signal ended it, a hard one."""
