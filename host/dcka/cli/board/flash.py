@@ -77,8 +77,9 @@ def command(
     from dcka.boards.flash_ports import flash_ports, slower_than
     from dcka.boards.flashing import BAUDS, PARALLEL
     from dcka.boards.ports import chosen_ports
+    from dcka.cli.board.places import boards_among
 
-    chosen = chosen_ports(ports, all_)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     images: dict[str, Image] = {}
     image_for = _images(image, sha256, allow_old, images, output)
     begun = time.monotonic()

@@ -26,6 +26,7 @@ from dcka.cli.readings import dataset_of, reading_options, warn_of_k
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
+    from dcka.boards.assigning import Assignment
     from dcka.boards.first_install import Written
     from dcka.boards.flashing import Detected
     from dcka.boards.ports import PortInfo
@@ -122,7 +123,7 @@ def command(
     config = configuration(network)
     place = state_of(config, state)
     asked = Sources(wifi_password_file, broker_password_file, prompt=_prompt if _is_asked() else None)
-    chosen = _chosen(ports, all_, file_out, node, chip, config)
+    chosen = _chosen(ports, all_, file_out, node, chip, config, output)
     readings = _readings(file, data, config, reading, output)
     recipe = _recipe(config, place, broker, chosen, asked, source, readings)
     known: dict[str, Any] = {}
@@ -178,12 +179,19 @@ class _Versions:
 
     def __call__(self, found: "Sequence[Detected]") -> "Mapping[str, Version | DckaError]":
         from dcka.boards.assigning import Candidate, assigned
-        from dcka.boards.first_install import native_march
-        from dcka.errors import DckaError
 
         infos = {info.path: info for info in self.chosen}
         candidates = [Candidate(infos[board.port], board.mac) for board in found]
-        plan = assigned(candidates, self.recipe.config.ids, self.registry.boards(), self.node)
+        with self.registry.alone():
+            plan = assigned(candidates, self.recipe.config.ids, self.registry.boards(), self.node)
+            return self._versions(plan, found)
+
+    def _versions(
+        self, plan: "Sequence[Assignment]", found: "Sequence[Detected]"
+    ) -> "Mapping[str, Version | DckaError]":
+        from dcka.boards.first_install import native_march
+        from dcka.errors import DckaError
+
         chips = {board.mac: board.chip for board in found}
         versions: dict[str, Version | DckaError] = {}
         for one in plan:
@@ -209,9 +217,11 @@ def _chosen(
     node: int | None,
     chip: str | None,
     config: "Config",
+    output: Output,
 ) -> "list[PortInfo]":
     """The boards that are meant; none for --output. Raises UsageError for what does not go together."""
     from dcka.boards.ports import chosen_ports
+    from dcka.cli.board.places import boards_among
     from dcka.topology.graph import named_ids
 
     if file_out is not None and (ports or all_):
@@ -224,7 +234,7 @@ def _chosen(
         raise UsageError(f"--node {node} is not in the network; its nodes are {named_ids(config.ids)}")
     if file_out is not None:
         return []
-    chosen = chosen_ports(ports, all_)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     if node is not None and len(chosen) > 1:
         raise UsageError(f"--node {node} is one id, and there are {len(chosen)} boards: name one with --port")
     return chosen
