@@ -1,7 +1,5 @@
 """`dcka board image`: MicroPython, firmware, configuration and data onto boards in one go."""
 
-import hashlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcka.cli.board.flash import _bars, _images
+from dcka.cli.board.image_file import chip_for, require_chip, write_image
 from dcka.cli.board.provision import _is_asked, _prompt, _secrets
 from dcka.cli.options import (
     broker_option,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FLASH_MB = 4
-_OWNER_ONLY = 0o600
 
 
 @click.command(
@@ -129,10 +127,10 @@ def command(
     known: dict[str, Any] = {}
     image_for = _images(image, sha256, allow_old, known, output)
     if file_out is not None and node is not None:
-        chosen_chip = _chip(chip, image)
-        return _to_file(
-            file_out, recipe.version(node, chosen_chip.march), image_for(chosen_chip), flash_mb, output
-        )
+        meant = chip_for(chip, image)
+        found = image_for(meant)
+        require_chip(found, meant)
+        return write_image(file_out, recipe.version(node, meant.march), found, flash_mb, output)
     from dcka.boards.first_install import install
     from dcka.boards.registry import Registry
 
@@ -274,49 +272,6 @@ def _recipe(
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
     return _Recipe(config, _secrets(config, chosen, asked), source, readings)
-
-
-def _chip(name: str | None, image: Path | None) -> Any:
-    """The chip that a file is for. Raises UsageError where nobody says it."""
-    from dcka.boards.chips import chip_named
-    from dcka.boards.images import read_image
-
-    if name is not None:
-        return chip_named(name)
-    if image is not None:
-        return read_image(image).chip
-    raise UsageError("--output needs --chip NAME, or --image FILE, which says it")
-
-
-def _to_file(file: Path, version: "Version", image: Any, flash_mb: int, output: Output) -> int:
-    from dcka.boards.first_install import in_one_piece, parts_for
-
-    content = in_one_piece(parts_for(image, version, flash_mb * 1024 * 1024))
-    try:
-        # Made for its owner alone before there is a password in it.
-        file.unlink(missing_ok=True)
-        with open(file, "xb", opener=lambda path, flags: os.open(path, flags, _OWNER_ONLY)) as stream:
-            stream.write(content)
-    except OSError as error:
-        raise UsageError(f"--output {file} cannot be written: {error.strerror}") from error
-    record = {
-        "file": file,
-        "chip": image.chip.name,
-        "address": image.offset,
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "node": version.node,
-        "network": version.network,
-        "folder": version.folder,
-        "micropython": image.version_text,
-        "data": version.data is not None,
-    }
-    output.result(
-        record,
-        f"{file}: node {version.node} of {version.network} for an {image.chip.title} ({len(content):,} bytes); "
-        f"to be written at {image.offset:#x} of the flash",
-    )
-    return 0
 
 
 def _report(results: "Sequence[Written]", readings: "Dataset | None", wall_s: float, output: Output) -> int:
