@@ -31,7 +31,9 @@ def chip_for(name: str | None, image: Path | None) -> "Chip":
 def require_chip(image: "Image", chip: "Chip") -> None:
     """Raises UsageError for a MicroPython that is for another chip than --chip says."""
     if image.chip != chip:
-        raise UsageError(f"{image.name} is for an {image.chip.title}, and --chip says {chip.name}")
+        raise UsageError(
+            f"--output needs an image for the {chip.title} that --chip says, and {image.name} is for an {image.chip.title}"
+        )
 
 
 def write_image(file: Path, version: "Version", image: "Image", flash_mb: int, output: Output) -> int:
