@@ -32,7 +32,8 @@ def require_chip(image: "Image", chip: "Chip") -> None:
     """Raises UsageError for a MicroPython that is for another chip than --chip says."""
     if image.chip != chip:
         raise UsageError(
-            f"--output needs an image for the {chip.title} that --chip says, and {image.name} is for an {image.chip.title}"
+            f"--output needs an image for the {chip.title} that --chip says, and {image.name} is for an "
+            f"{image.chip.title}"
         )
 
 
