@@ -81,9 +81,9 @@ def command(
 
     chosen = boards_among(chosen_ports(ports, all_), all_, output)
     images: dict[str, Image] = {}
-    image_for = _images(image, sha256, allow_old, images, output)
+    image_for = image_source(image, sha256, allow_old, images, output)
     begun = time.monotonic()
-    with _bars(output, [port.path for port in chosen]) as tell:
+    with progress_bars(output, [port.path for port in chosen]) as tell:
         outcomes = flash_ports(
             [port.path for port in chosen],
             image_for,
@@ -95,7 +95,7 @@ def command(
     return _report(outcomes, images, time.monotonic() - begun, output)
 
 
-def _images(
+def image_source(
     file: Path | None, sha256: str | None, allow_old: bool, known: "dict[str, Image]", output: Output
 ) -> "Callable[[Chip], Image]":
     """What gives the image for a chip, and notes it in `known`. A file is read at once: raises BoardError."""
@@ -178,7 +178,7 @@ def _show(outcomes: "Sequence[FlashOutcome]", images: "dict[str, Image]", wall_s
 
 
 @contextlib.contextmanager
-def _bars(output: Output, ports: Sequence[str]) -> "Iterator[OnProgress | None]":
+def progress_bars(output: Output, ports: Sequence[str]) -> "Iterator[OnProgress | None]":
     """A bar for each board on a terminal; nothing elsewhere."""
     if not output.console.is_terminal:
         yield None

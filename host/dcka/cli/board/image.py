@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dcka.cli.board.flash import _bars, _images
+from dcka.cli.board.flash import image_source, progress_bars
 from dcka.cli.board.image_file import chip_for, require_chip, write_image
-from dcka.cli.board.provision import _is_asked, _prompt, _secrets
+from dcka.cli.board.provision import can_ask, prompt_for, secrets_for
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -120,12 +120,12 @@ def command(
     begun = time.monotonic()
     config = configuration(network)
     place = state_of(config, state)
-    asked = Sources(wifi_password_file, broker_password_file, prompt=_prompt if _is_asked() else None)
+    asked = Sources(wifi_password_file, broker_password_file, prompt=prompt_for if can_ask() else None)
     chosen = _chosen(ports, all_, file_out, node, chip, config, output)
     readings = _readings(file, data, config, reading, output)
     recipe = _recipe(config, place, broker, chosen, asked, source, readings)
     known: dict[str, Any] = {}
-    image_for = _images(image, sha256, allow_old, known, output)
+    image_for = image_source(image, sha256, allow_old, known, output)
     if file_out is not None and node is not None:
         meant = chip_for(chip, image)
         found = image_for(meant)
@@ -134,7 +134,7 @@ def command(
     from dcka.boards.first_install import install
     from dcka.boards.registry import Registry
 
-    with _bars(output, [port.path for port in chosen]) as tell:
+    with progress_bars(output, [port.path for port in chosen]) as tell:
         results = install(
             [port.path for port in chosen],
             image_for,
@@ -271,7 +271,7 @@ def _recipe(
     config = config.replaced("network", broker=str(url))
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
-    return _Recipe(config, _secrets(config, chosen, asked), source, readings)
+    return _Recipe(config, secrets_for(config, chosen, asked), source, readings)
 
 
 def _report(results: "Sequence[Written]", readings: "Dataset | None", wall_s: float, output: Output) -> int:

@@ -107,10 +107,10 @@ def command(
     _check_node(node, chosen, config)
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     config = config.replaced("network", broker=str(url))
-    secrets = _secrets(
+    secrets = secrets_for(
         config,
         chosen,
-        Sources(wifi_password_file, broker_password_file, prompt=_prompt if _is_asked() else None),
+        Sources(wifi_password_file, broker_password_file, prompt=prompt_for if can_ask() else None),
     )
     with _progress(output, chosen) as tell, Fleet(chosen, jobs, tell) as fleet:
         fleet.look(source)
@@ -131,7 +131,7 @@ def _check_node(node: int | None, chosen: "Sequence[PortInfo]", config: "Config"
         raise UsageError(f"--node {node} is one id, and there are {len(chosen)} boards: name one with --port")
 
 
-def _secrets(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources") -> "Secrets":
+def secrets_for(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources") -> "Secrets":
     """The passwords that the nodes need. Raises UsageError where a board would have no network at all."""
     from dcka.boards.broker_choice import is_pty
     from dcka.boards.secrets import gathered
@@ -147,12 +147,12 @@ def _secrets(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources")
     return gathered(sources, config.wifi.ssid, broker.username if broker is not None else None)
 
 
-def _is_asked() -> bool:
+def can_ask() -> bool:
     """Whether a person sits there to be asked for a password."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _prompt(what: str) -> str:
+def prompt_for(what: str) -> str:
     return str(click.prompt(what, hide_input=True, default="", show_default=False, err=True))
 
 
