@@ -333,7 +333,7 @@ def test_a_node_that_cannot_take_part_ends_the_run_soon(host):
 
     def at(kind_of_event, told):
         if kind_of_event == "begun":
-            host.bus.nodes[2]._points.dataset = bytes(8)
+            host.bus.nodes[2].points.dataset = bytes(8)
 
     began = host.bus.now
     outcome = run(host, planned(data), on_event=Story(at))
