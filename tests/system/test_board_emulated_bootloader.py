@@ -1,5 +1,7 @@
 """The emulated board behaves as a board in its bootloader, whose client is esptool."""
 
+import contextlib
+
 import pytest
 from emulated_line import RAW, SYNC, TALKER, assert_gone, esptool, line, raw_repl, said
 
