@@ -119,6 +119,11 @@ class Node:
         self._publish_status(now)
         return self._drain(now)
 
+    def provisioned(self, record: "dict[str, Any]") -> "list[Any]":
+        """The rows that came with the firmware: what they name is listened to before a run's rows say the same."""
+        self._listen(self._load("record").read_rows(record))
+        return self._drain(0)
+
     def disconnected(self) -> None:
         """The link is down: what is sent now is lost, and said again when it is back."""
         self._online = False
