@@ -8,6 +8,8 @@ from typing import Any
 from dcka.errors import DckaError
 
 OFFLINE = "offline"
+SILENT_S = 25.0
+"""A node says something every 10 s: two of those, and some time to travel."""
 STATES = ("ready", "running", "done", OFFLINE)
 _MOST = (1 << 63) - 1
 
