@@ -139,6 +139,10 @@ BAD_VALUES = [
     ("data", "missing_marker = [-200]", ["-200", '["-200", "n/a"]']),
     ("data", 'split = "random"', ['"random"', '"round-robin" or "contiguous"']),
     ("data", 'split_by = " "', ['" "', "column"]),
+    ("data", 'range = "minmx"', ['"minmx"', 'did you mean "minmax"', '"host"']),
+    ("data", "tail = 0", ["0", "1e-06 to 0.49"]),
+    ("data", "tail = 0.5", ["0.5", "1e-06 to 0.49"]),
+    ("data", 'scale = "z"', ['"z"', '"one", "minmax" or "std"']),
     ("emulation", 'runtime = "pypy"', ['"pypy"', '"micropython"', '"cpython"']),
     ("emulation", 'heap = "16K"', ['"16K"', '"32K" to "1024M"']),
     ("emulation", 'heap = "big"', ['"big"', '"32K" to "1024M"']),
@@ -314,3 +318,16 @@ def test_the_file_is_found_and_knows_its_path(tmp_path, monkeypatch):
     file.write_text("[run]\nk = 0\n")
     with pytest.raises(UsageError, match=re.escape(f"{file}, line 2: [run] k = 0")):
         load(file)
+
+
+@pytest.mark.parametrize(
+    ("lines", "ppm"),
+    [
+        ("", 0),
+        ('range = "minmax"\ntail = 0.1', 0),
+        ('range = "quantile"', 1000),
+        ('range = "quantile"\ntail = 0.49', 490_000),
+    ],
+)
+def test_only_quantiles_have_a_tail(lines, ppm):
+    assert parse(f"[data]\n{lines}\n").data.tail_ppm == ppm

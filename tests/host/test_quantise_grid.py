@@ -40,7 +40,7 @@ def test_dimensions_without_bits_are_refused_with_their_number(dimensions):
 def test_a_grid_by_hand():
     values = np.array([[10.0, -1.0], [10.0 + 32767.0, 0.0], [10.5, 0.4]])
     grid = Grid.fit(values, ["a", "b"])
-    assert grid == Grid(offset=(10.0, -1.0), step=1.0, bits=15, extents=(32767, 1))
+    assert grid == Grid(offset=(10.0, -1.0), steps=(1.0, 1.0), bits=15, extents=(32767, 1))
     levels, clipped = grid.quantise(values)
     assert levels.tolist() == [[0, 0], [32767, 1], [1, 1]]  # 0.5 goes up, 1.4 down
     assert clipped == (0, 0)
@@ -107,7 +107,7 @@ def test_a_constant_column_is_named_and_changes_nothing():
 
 def test_columns_that_are_all_constant_get_a_step_of_one():
     grid = Grid.fit(np.full((5, 2), 3.25), ["a", "b"])
-    assert grid == Grid((3.25, 3.25), 1.0, 15, (0, 0), ("a", "b"))
+    assert grid == Grid((3.25, 3.25), (1.0, 1.0), 15, (0, 0), ("a", "b"))
 
 
 def test_a_large_common_offset_costs_nothing():

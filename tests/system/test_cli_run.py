@@ -365,3 +365,21 @@ def test_without_a_broker_the_way_to_one_is_said(tmp_path, monkeypatch, capsys):
     (tmp_path / "network.toml").write_text(template())
     assert main(["run"]) == 2
     assert "start one with dcka broker, and leave it running, or pass --broker URL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scale", ["minmax", "std"])
+def test_columns_by_a_scale_are_run_and_checked_in_their_units(call, scale):
+    code, out, err = call("inject", "readings.csv", "--split-by", "mote", "--scale", scale, "--json")
+    assert code == 0, err
+    injected = json.loads(out)
+    assert (injected["scale"], injected["step"], len(injected["steps"])) == (scale, None, 2)
+    code, out, err = call("run", "--json")
+    assert code == 0, err
+    ran = json.loads(out)
+    assert ran["scale"] == scale
+    assert all(19 < t < 33 and 37 < h < 60 for t, h in ran["centres"])
+    code, out, err = call("check", "--json")
+    checked = json.loads(out)
+    assert (code, checked["verdict"], checked["scale"]) == (0, "PASS", scale)
+    assert checked["float_ssd_rel_diff"] < 1e-4
+    assert any("in widths" in reason for reason in checked["reasons"])

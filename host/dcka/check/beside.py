@@ -15,9 +15,11 @@ MOST_STEPS = 2000
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """In the user's units: `own`, the SSD of the readings with the nodes' centres, and CKA's `ssd`.
+    """In the user's units, or scaled as the grid is: `own`, the SSD of the readings with the nodes' centres, and CKA's
+    `ssd`.
 
-    `rel_diff`: |own − ssd| / ssd; None where CKA's is 0 and the nodes' is not. `centres`: CKA's, (K, n).
+    `rel_diff`: |own − ssd| / ssd; None where CKA's is 0 and the nodes' is not. `centres`: CKA's, (K, n), in the
+    user's units.
     """
 
     own: float
@@ -37,15 +39,16 @@ def beside_cka(
     dataset = subject.dataset
     used = 1 if subject.run.init == "local" else 0
     start = reference.steps[0].centres if used else subject.members.basis
-    readings = np.concatenate([dataset.values[node] for node in subject.ids])
+    grid = dataset.grid
+    readings = {node: grid.scaled(dataset.values[node]) for node in subject.ids}
     limit = MOST_STEPS if converged else steps - used
-    result = cka(readings, dataset.grid.to_units(start), limit)
+    result = cka(np.concatenate(list(readings.values())), grid.scaled(grid.to_units(start)), limit)
     own = sum(
-        ssd(dataset.values[node], dataset.grid.to_units(centres[node]))
+        ssd(readings[node], grid.scaled(grid.to_units(centres[node])))
         for node in subject.ids
-        if len(dataset.values[node])
+        if len(readings[node])
     )
-    return Beside(own, result.ssd, relative(own, result.ssd), result.centres)
+    return Beside(own, result.ssd, relative(own, result.ssd), grid.unscaled(result.centres))
 
 
 def relative(value: float, reference: float) -> float | None:

@@ -87,7 +87,7 @@ def _check_steps(subject: Subject, reports: Reports, found: Findings) -> None:
 
 
 def _tell_errors(subject: Subject, steps: int, errors: _Errors, found: Findings) -> None:
-    unit = subject.dataset.grid.step
+    unit = subject.dataset.grid.unit
     largest, tolerance = float(errors.largest), float(errors.tolerance)
     found.figures.update(
         max_error=largest * unit,
@@ -168,7 +168,7 @@ def _check_ssd(subject: Subject, total: int, central: TreeRun, found: Findings) 
     Centres that are off by the tolerance alone add up to M·n·tolerance²: that much is allowed in any case, for
     CKA's SSD may be 0.
     """
-    unit = subject.dataset.grid.step**2
+    unit = subject.dataset.grid.unit**2
     reference = sum(contribution(own, central.centres, subject.run.k)[1] for own in subject.members.points)
     slack = float(gossip_tolerance(subject.run.tolerance)) ** 2 * subject.run.points * subject.run.n
     apart = relative(float(total), float(reference))

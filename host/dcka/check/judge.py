@@ -18,6 +18,12 @@ def check(outcome: Outcome, dataset: Dataset) -> Verdict:
     """
     found = Findings(outcome.kind)
     whole = bring_together(outcome, dataset, found)
+    if whole is not None and dataset.grid.scale != "one":
+        found.figures["scale"] = dataset.grid.scale
+        found.hold(
+            f"scale {dataset.grid.scale}: each column is measured by its width on the grid, so SSD and errors are in "
+            "widths, and not in the units of the readings; centres are"
+        )
     if whole is not None and whole.run.kind == "tree":
         check_tree(whole, found)
     elif whole is not None:

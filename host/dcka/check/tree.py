@@ -26,7 +26,7 @@ def check_tree(subject: Subject, found: Findings) -> None:
     differences = {node: _difference(subject, node, commit, reference) for node, commit in commits.items()}
     found.fail(*(words for words in differences.values() if words))
     same = sum(not words for words in differences.values())
-    unit = subject.dataset.grid.step**2
+    unit = subject.dataset.grid.unit**2
     last = commits.get(subject.run.root) or next(iter(commits.values()), None)
     found.figures.update(
         bit_identical=same == len(subject.ids) and not missing,

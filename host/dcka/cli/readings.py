@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from dcka.config.sections import DataSection
     from dcka.inject.csv_reader import Table
     from dcka.inject.dataset import Dataset
+    from dcka.inject.quantise import Scale
     from dcka.inject.sieve import Missing
     from dcka.inject.split import How
+
+RANGES = ("host", "minmax", "quantile")
 
 _OPTIONS = (
     click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.csv]"),
@@ -46,8 +49,11 @@ _OPTIONS = (
         "ranges",
         multiple=True,
         metavar="LOW,HIGH",
-        help="The range of a column, in their order or as COLUMN=LOW,HIGH; repeated.  [default: as read]",
+        help="host, minmax or quantile: who finds the range (docs/data.md). Or the range of a column, in their order "
+        "or as COLUMN=LOW,HIGH; repeated.",
     ),
+    click.option("--tail", type=float, metavar="P", help="quantile: the part that is cut off at either end."),
+    click.option("--scale", metavar="HOW", help="one step for all columns, or each by its minmax or std."),
 )
 
 
@@ -90,14 +96,16 @@ def _read(file: Path, config: "Config", reading: dict[str, Any]) -> "Dataset":
         **{name: reading[name] for name in ("delimiter", "decimal", "header", "label")},
     )
     how = cast("How", "column" if by_column else settings.split)
-    return build(table, config.ids, how, range=_ranges(reading["ranges"], table))
+    ranges = _ranges([text for text in reading["ranges"] if text not in RANGES], table)
+    return build(table, config.ids, how, range=ranges, scale=cast("Scale", settings.scale))
 
 
 def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
     """[data] of the network file, with what the call says in its place. Raises UsageError."""
     if reading["split"] and reading["split_by"]:
         raise UsageError("--split and --split-by exclude each other: leave one of them out")
-    said = {name: reading[name] for name in ("split_by", "split", "missing")}
+    said = {name: reading[name] for name in ("split_by", "split", "missing", "tail", "scale")}
+    said["range"] = next((text for text in reversed(reading["ranges"]) if text in RANGES), None)
     if reading["columns"] is not None:
         said["columns"] = [name.strip() for name in next(csv.reader([reading["columns"]]), [])]
     if reading["missing_marker"]:
@@ -174,7 +182,9 @@ def facts_of(dataset: "Dataset") -> dict[str, Any]:
         "nodes": {node: len(points) for node, points in dataset.points.items()},
         "groups": dataset.groups,
         "bits": dataset.grid.bits,
-        "step": dataset.grid.step,
+        "scale": dataset.grid.scale,
+        "step": dataset.grid.step if dataset.grid.scale == "one" else None,
+        "steps": dataset.grid.steps,
         "offset": dataset.grid.offset,
         "dropped": len(dataset.report.dropped),
         "blank": dataset.report.blank,

@@ -180,6 +180,28 @@ class DataSection:
         "Instead of split: a column that says which node a row belongs to.",
         example="mote",
     )
+    range: str = key(
+        "host",
+        checks.choice("host", "minmax", "quantile"),
+        'Who finds the range of the readings. "host": this computer, before it sends them. "minmax", "quantile":\n'
+        "the nodes, which get the readings themselves and agree on their ends at the start of a run.",
+    )
+    tail: float = key(
+        0.001,
+        checks.real(1e-6, 0.49, ", as a part of the readings"),
+        'range = "quantile": so large a part of the readings is cut off at either end, and counted.',
+    )
+    scale: str = key(
+        "one",
+        checks.choice("one", "minmax", "std"),
+        '"one": distances in the units of the readings. Otherwise each column counts by itself: "minmax" by its\n'
+        'range, "std" by its standard deviation. That is another clustering.',
+    )
+
+    @property
+    def tail_ppm(self) -> int:
+        """What is cut off at either end, in parts per million; 0 where it is nothing."""
+        return round(self.tail * 1_000_000) if self.range == "quantile" else 0
 
 
 @dataclass(frozen=True)

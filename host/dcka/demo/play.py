@@ -132,7 +132,7 @@ class _Follower:
         self._up = up
         self._kind = made.kind
         self._tellers = 1 if made.kind == "tree" else len(made.members)
-        self._unit = dataset.grid.step**2
+        self._unit = dataset.grid.unit**2
         self._view = view
         self._parts: dict[int, list[int]] = {}
         self._course = Course(mishaps, made, up.nodes.kill, up.nodes.restart, up.broker, view.note)

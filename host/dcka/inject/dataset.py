@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from dcka.inject import data_file, store
 from dcka.inject.csv_reader import Table
 from dcka.inject.data_file import Points
 from dcka.inject.errors import DataError
-from dcka.inject.quantise import Grid, Range
+from dcka.inject.quantise import Grid, Range, Scale
 from dcka.inject.report import Report, counted
 from dcka.inject.split import How, check_ids, split
+from dcka.inject.whole_grid import WholeGrid
 
 VERSION = 1  # of the `dataset` topic's record
 
@@ -83,7 +84,8 @@ class Dataset:
     def record(self) -> dict[str, Any]:
         """The record of the retained topic `dataset`: what was injected, and the way back to user's units.
 
-        Offset and step are texts, so that every reader gets the same floats back.
+        Offset and step are texts, so that every reader gets the same floats back. With a scale there are `steps`, and
+        the whole numbers that they come from.
         """
         nodes = {
             str(node): {"rows": len(points), "sha256": data_file.checksum(self.data_file(node))}
@@ -95,7 +97,7 @@ class Dataset:
             "name": self.name,
             "columns": list(self.columns),
             "offset": [repr(offset) for offset in self.grid.offset],
-            "step": repr(self.grid.step),
+            **_steps_of(self.grid),
             "bits": self.grid.bits,
             "n": len(self.columns),
             "extents": list(self.grid.extents),
@@ -157,13 +159,25 @@ def grid_of(record: Mapping[str, Any]) -> Grid:
 
     Raises KeyError, TypeError or ValueError where it states none.
     """
-    return Grid(
-        offset=tuple(float(offset) for offset in record["offset"]),
-        step=float(record["step"]),
-        bits=int(record["bits"]),
-        extents=tuple(int(extent) for extent in record["extents"]),
-        constant=tuple(record["constant"]),
-    )
+    bits, extents = int(record["bits"]), tuple(int(extent) for extent in record["extents"])
+    scale, constant = record.get("scale", "one"), tuple(record["constant"])
+    if scale not in get_args(Scale):
+        raise ValueError(f"scale {scale!r} is unknown")
+    if "low" in record:
+        low, width, decimals = (
+            tuple(int(number) for number in record[name]) for name in ("low", "width", "decimals")
+        )
+        return Grid.of_whole(WholeGrid(low, width, extents, decimals, bits), scale, constant)
+    offset = tuple(float(end) for end in record["offset"])
+    return Grid(offset, (float(record["step"]),) * len(offset), bits, extents, constant)
+
+
+def _steps_of(grid: Grid) -> dict[str, Any]:
+    """What a record says of the steps of a grid."""
+    if grid.whole is None:
+        return {"step": repr(grid.step)}
+    whole = {name: list(getattr(grid.whole, name)) for name in ("low", "width", "decimals")}
+    return {"steps": [repr(step) for step in grid.steps], "scale": grid.scale, **whole}
 
 
 def build(
@@ -173,11 +187,13 @@ def build(
     *,
     name: str | None = None,
     range: Range | None = None,
+    scale: Scale = "one",
 ) -> Dataset:
     """The data set of a table, shared out over the nodes as `split` does.
 
     `how` None: by the split column where one was read, round-robin otherwise. `name` None: the file's name
-    without its ending. `range`: a (low, high) for each column in place of the smallest and largest reading.
+    without its ending. `range`: a (low, high) for each column in place of the smallest and largest reading. `scale`:
+    "one" step for all columns; or each its own, by its range ("minmax") or its standard deviation ("std").
     Raises DataError as `split` and `Grid.fit` do.
     """
     if how is None:
@@ -190,6 +206,7 @@ def build(
         {node: table.values[rows] for node, rows in shares.rows.items()},
         labels=None if labels is None else {node: labels[rows] for node, rows in shares.rows.items()},
         range=range,
+        scale=scale,
         groups=shares.groups,
         report=replace(table.report, warnings=table.report.warnings + shares.warnings),
     )
@@ -202,6 +219,7 @@ def from_values(
     *,
     labels: Mapping[int, Labels] | None = None,
     range: Range | None = None,
+    scale: Scale = "one",
     groups: Mapping[int, str] | None = None,
     report: Report | None = None,
 ) -> Dataset:
@@ -211,7 +229,7 @@ def from_values(
     """
     check_ids(list(values))
     every = np.concatenate(list(values.values()))
-    grid = Grid.fit(every, columns, range)
+    grid = Grid.fit(every, columns, range, scale)
     quantised = {node: grid.quantise(own) for node, own in values.items()}
     clipped = np.sum([counts for _, counts in quantised.values()], axis=0)
     report = report or Report(source=name, rows=len(every))

@@ -85,7 +85,7 @@ class RunProgress:
     def know_dataset(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
         """The record of a data set: (its name, readings); None for the one that is known. Raises PayloadError."""
         try:
-            unit = grid_of(record).step ** 2
+            unit = grid_of(record).unit ** 2
             rows = sum(int(entry["rows"]) for entry in record["nodes"].values())
             before, self._known, self._unit = self._known, str(record["dataset"]), unit
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

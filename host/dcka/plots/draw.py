@@ -33,7 +33,7 @@ SMALLEST, STEP, LARGEST = 7.0, 3.6, 26.0
 one around the other, and the size of the outermost one where there are many."""
 FLATTEST = 0.2
 """K-means goes by Euclid's distance, so both axes have one scale; but where one range is below this part of the other,
-nothing could be seen of it, and each has its own."""
+nothing could be seen of it, and each has its own. So they have where the grid has a step for each."""
 LEGEND_NODES, LEGEND_COLUMNS = 8, 6
 
 
@@ -89,7 +89,7 @@ def _window(shown: Scene) -> _Window:
     low, high = shown.low, shown.high
     span = np.where(high > low, high - low, 1.0)
     ratio = span[1] / span[0]
-    if not FLATTEST <= ratio <= 1 / FLATTEST:
+    if shown.scaled or not FLATTEST <= ratio <= 1 / FLATTEST:
         return _Window(_range(low[0], high[0]), _range(low[1], high[1]), 0.8)
     aspect = float(np.clip(ratio, 0.6, 1.0))
     width = max(span[0], span[1] / aspect)
@@ -205,6 +205,8 @@ def _note(shown: Scene, between: str) -> str:
     points = f"{shown.size:,} readings"
     if shown.shown < shown.size:
         points += f", {shown.shown:,} of them drawn"
+    if shown.outside:
+        points += f", {shown.outside:,} beyond the range"
     colours = f"coloured by {shown.by}"
     dimensions = f"; {shown.dimensions} dimensions, the two of largest spread" if shown.dimensions > 2 else ""
     rings = "Each node's final centres are rings, one around the other where they coincide."

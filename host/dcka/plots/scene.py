@@ -39,7 +39,9 @@ class Scene:
 
     `groups`: for each group of points its name and those of its readings (m, n) that are drawn; `by`: what
     groups them: "node", then in the nodes' order, or "label", then the largest group first. `low`, `high`: the
-    least and the greatest reading of each axis. `shown`, `size`: points drawn, of all. `dimensions`: n.
+    least and the greatest reading of each axis; the grid's ends where some were clipped. `shown`, `size`: points
+    drawn, of all. `dimensions`: n. `scaled`: whether the axes have units that are not compared. `outside`: readings
+    beyond the grid.
     """
 
     axes: tuple[int, ...]
@@ -51,6 +53,8 @@ class Scene:
     shown: int
     size: int
     dimensions: int
+    scaled: bool = False
+    outside: int = 0
 
 
 def panel(verdict: Verdict, title: str) -> Panel:
@@ -69,21 +73,27 @@ def scene(dataset: Dataset, units: Mapping[str, str] | None = None) -> Scene:
     """Choose the axes (the two dimensions of largest spread, in their order), group the points (by label where there
     are labels, and few enough; by node otherwise), and thin each group out evenly."""
     every = np.concatenate(list(dataset.values.values()))
-    axes = tuple(sorted(int(j) for j in np.argsort(-_spread(every), kind="stable")[:2]))
+    spread = _spread(dataset.grid.scaled(every))
+    axes = tuple(sorted(int(j) for j in np.argsort(-spread, kind="stable")[:2]))
     by, groups = _groups(dataset, every)
     most = max(1, MOST_POINTS // max(1, len(groups)))
     drawn = [(name, own[:: max(1, -(-len(own) // most))]) for name, own in groups]
-    blank = np.zeros((1, len(dataset.columns)))
+    seen = every if len(every) else np.zeros((1, len(dataset.columns)))
+    outside = sum(dataset.clipped)
+    if outside:
+        seen = np.clip(seen, *dataset.grid.to_units([[0] * len(dataset.columns), dataset.grid.extents]))
     return Scene(
         axes=axes,
         labels=tuple(_named(dataset.columns[j], units or {}) for j in axes),
         groups=drawn if by == "node" else sorted(drawn, key=lambda group: -len(group[1])),
         by=by,
-        low=(every if len(every) else blank).min(axis=0)[list(axes)],
-        high=(every if len(every) else blank).max(axis=0)[list(axes)],
+        low=seen.min(axis=0)[list(axes)],
+        high=seen.max(axis=0)[list(axes)],
         shown=sum(len(own) for _, own in drawn),
         size=len(every),
         dimensions=len(dataset.columns),
+        scaled=dataset.grid.scale != "one",
+        outside=outside,
     )
 
 

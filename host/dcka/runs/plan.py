@@ -196,11 +196,7 @@ def _given(centres: Sequence[Sequence[float]], dataset: Json, dimensions: int, o
         raise PlanError(
             f"the start: give K centres of {dimensions} numbers each, none of them NaN or infinite"
         )
-    if on_grid:
-        levels = np.floor(table + 0.5)
-    else:
-        grid = grid_of(dataset)
-        levels = np.floor((table - np.array(grid.offset)) / grid.step + 0.5)
+    levels = np.floor(table + 0.5) if on_grid else grid_of(dataset).quantise(table)[0].astype(np.float64)
     return [int(level) for level in np.clip(levels, 0, 2 ** int(dataset["bits"]) - 1).ravel()]
 
 

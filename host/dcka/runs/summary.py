@@ -37,6 +37,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "steps": max((result["steps"] for result in results), default=0 if commit is None else commit.step),
         "slots": max((result["slots"] for result in told), default=None),
         "ssd": _ssd(outcome, grid),
+        "scale": grid.scale,
         "broadcasts": sum(result["sent"] for result in told) if told else None,
         "payload_bytes": sum(result["bytes"] for result in told) if told else None,
         "wall_s": outcome.wall_s,
@@ -90,7 +91,10 @@ def _headline(record: Mapping[str, Any]) -> str:
     ended = "converged" if record["converged"] else "ended without converging"
     steps = "1 step" if record["steps"] == 1 else f"{record['steps']} steps"
     without = f", without {named(record['missing'])} in all of it or a part" if record["missing"] else ""
-    return f"{what} {ended} after {steps} in {record['wall_s']:.2f} s: SSD {record['ssd']:.6g}{without}"
+    scaled = "" if record["scale"] == "one" else f" in widths of the columns (scale {record['scale']})"
+    return (
+        f"{what} {ended} after {steps} in {record['wall_s']:.2f} s: SSD {record['ssd']:.6g}{scaled}{without}"
+    )
 
 
 def _centre_lines(record: Mapping[str, Any]) -> list[str]:
@@ -106,11 +110,11 @@ def _centre_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def _ssd(outcome: Outcome, grid: Grid) -> float | None:
-    """In the square of the user's units: one step for all dimensions scales it by its square."""
+    """In the square of the grid's unit: the user's, where one step holds for all dimensions."""
     parts: list[int] = [result["ssd"] for result in outcome.results.values()]
     if not outcome.finished or not parts:
         return None
-    return (sum(parts) if outcome.kind == "gossip" else max(parts)) * grid.step**2
+    return (sum(parts) if outcome.kind == "gossip" else max(parts)) * grid.unit**2
 
 
 def _table(centres: list[int], grid: Grid) -> list[list[float]]:
