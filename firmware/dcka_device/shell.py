@@ -180,20 +180,20 @@ class Shell:
 
     def _data(self, action: "Any") -> "list[Any]":
         if action[0] != APPEND:
-            return self._adopt(action[1])
+            return self._adopt(action[1], action[2])
         try:
             self._store.append(action[1], action[2], action[3])
         except OSError as error:
             return self._node.data_failed("the data can't be stored: %s" % error, _now())
         return []
 
-    def _adopt(self, name: str) -> "list[Any]":
+    def _adopt(self, aside: str, name: str) -> "list[Any]":
         """Take the new data file; where it can't be read, the old one again."""
         self._node.forget_data()
         gc.collect()
         actions: list[Any] = []
         try:
-            points = self._store.adopt(name)
+            points = self._store.adopt(aside, name)
         except (OSError, CoreError, MemoryError) as error:
             actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
             points = self._store.points()

@@ -1,5 +1,6 @@
 """The node's flash: small files, each written aside and then renamed, so that a power cut leaves the old or the new."""
 
+import gc
 import os
 
 TYPE_CHECKING = False
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 _DATA_FILE = "data.bin"
 _BOOT_FILE = "boots.txt"
+# Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
+_RUN_BYTES = 40960
 
 
 class Store:
@@ -53,22 +56,33 @@ class Store:
         with open(name, "ab" if offset else "wb") as file:
             file.write(payload)
 
-    def points(self, name: str = _DATA_FILE) -> "Points | None":
-        """The data set; None where there is none. Raises CoreError where it is damaged."""
+    def points(self, name: str = _DATA_FILE, then: str = "") -> "Points | None":
+        """The data set; None where there is none. Raises CoreError where it is damaged.
+
+        then: what the file will be called when its blocks are read.
+        """
         try:
             file = open(name, "rb")  # noqa: SIM115
         except OSError:
             return None
         with file:
-            points: Points = self._load("points").load(file)
+            load = self._load("points").load
+            points: Points = load(file, lambda: open(then or name, "rb"), _room())  # noqa: SIM115
         self._load("")
         return points
 
-    def adopt(self, name: str) -> "Points | None":
-        """Put a checked data file in the place of the old one, which stays where the new one can't be read.
+    def adopt(self, aside: str, name: str) -> "Points | None":
+        """Put a data file in the place of the old one, which stays where the new one can't be read.
 
         Raises OSError and CoreError.
         """
-        points = self.points(name)
-        os.rename(name, _DATA_FILE)
+        points = self.points(aside, name)
+        os.rename(aside, name)
         return points
+
+
+def _room() -> int:
+    """The most bytes of points that are kept in memory. One block always is: its buffer would be as large."""
+    gc.collect()
+    free: int = gc.mem_free()
+    return free - _RUN_BYTES

@@ -160,18 +160,18 @@ class CPythonNode:
 
     def _store(self, action: Any) -> None:
         if action[0] != APPEND:
-            self._adopt(action[1])
+            self._adopt(action[1], action[2])
             return
         try:
             self._flash.append(action[1], _bytes(action[2]), action[3])
         except OSError as error:
             self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
 
-    def _adopt(self, name: str) -> None:
+    def _adopt(self, aside: str, name: str) -> None:
         """Take the new data file; where it can't be read, the old one again."""
         self._node.forget_data()
         try:
-            points = self._flash.adopt(name)
+            points = self._flash.adopt(aside, name)
         except (OSError, CoreError) as error:
             self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
             points = self._flash.points()

@@ -41,13 +41,13 @@ class Flash(ABC):
         content = self.read(name)
         return None if content is None else load(io.BytesIO(content))
 
-    def adopt(self, name: str) -> Points | None:
+    def adopt(self, aside: str, name: str = DATA_FILE) -> Points | None:
         """Put a data file in the place of the old one, which stays where the new one cannot be read.
 
         Raises OSError and CoreError.
         """
-        points = self.points(name)
-        self.rename(name, DATA_FILE)
+        points = self.points(aside)
+        self.rename(aside, name)
         return points
 
 
