@@ -18,6 +18,7 @@ VERSION = 2
 ID_BYTES = 8
 READINGS = 32  # in the place of the bits: a file of readings, not on any grid yet
 MOST_DECIMALS = 9
+POINTS_FILE, READINGS_FILE = "data.bin", "readings.bin"  # on the node's flash
 
 _HEAD = struct.Struct("<4sBBHI8s")  # magic, version, bits, n, m, data set id
 _SHA_BYTES = 32

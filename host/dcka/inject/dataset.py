@@ -1,7 +1,7 @@
 """A data set: the readings of every node, in the user's units and on the grid, and what is told of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -13,73 +13,61 @@ from dcka.inject import data_file, store
 from dcka.inject.csv_reader import Table
 from dcka.inject.data_file import Points
 from dcka.inject.errors import DataError
+from dcka.inject.gathered import Gathered, Labels, Values, gather, gathered, keep, kept_nodes, kept_parts
 from dcka.inject.quantise import Grid, Range, Scale
-from dcka.inject.report import Report, counted
-from dcka.inject.split import How, check_ids, split
+from dcka.inject.readings import ReadingSet
+from dcka.inject.report import Report
+from dcka.inject.split import How
 from dcka.inject.whole_grid import WholeGrid
 
 VERSION = 1  # of the `dataset` topic's record
 
-Values = NDArray[np.float64]
-Labels = NDArray[np.str_]
+_OF_READINGS = ("v", "name", "columns", "n", "nodes", "constant", "dropped")
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """How the nodes came to a grid by themselves. `readings`: the record of the readings (`ReadingSet.record`).
+
+    `dataset`: 8 bytes, of the points that follow. `tail_ppm`: what was cut off at either end. `run`: the survey's.
+    """
+
+    readings: Mapping[str, Any]
+    dataset: bytes
+    tail_ppm: int
+    run: int
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
-    """Made by `build` (from a table) or `from_values`; the bare constructor trusts its arguments.
+class Dataset(Gathered):
+    """Made by `build` (from a table), `from_values` or `on_agreed_grid`; the bare constructor trusts its arguments.
 
-    `points[id]`: m×n levels of the grid, `values[id]`: the same readings as they were read, `labels[id]`: m
-    texts, all by node id and in the nodes' order. `clipped`: readings outside the range, for each dimension.
-    `groups[id]`: the value of the split column that the node has.
+    `points[id]`: m×n levels of the grid. `clipped`: readings outside the range, for each dimension, or beyond 16
+    dimensions their total. `agreed`: where the grid is the nodes' own.
     """
 
-    name: str
-    columns: tuple[str, ...]
     grid: Grid
     points: dict[int, Points]
-    values: dict[int, Values]
-    labels: dict[int, Labels] | None
     clipped: tuple[int, ...]
-    groups: dict[int, str]
-    report: Report
+    agreed: Agreed | None = None
+
+    file_name = data_file.POINTS_FILE
 
     @property
-    def node_ids(self) -> tuple[int, ...]:
-        """The nodes' ids, in the order in which they were given."""
-        return tuple(self.points)
-
-    @property
-    def size(self) -> int:
-        """M, the points of all nodes."""
-        return sum(len(points) for points in self.points.values())
+    def held(self) -> Mapping[int, NDArray[Any]]:
+        """m×n levels by node id: what the nodes cluster."""
+        return self.points
 
     @cached_property
     def id(self) -> bytes:
         """The 8 bytes that name the data set (docs/protocol.md, section 6)."""
+        if self.agreed is not None:
+            return self.agreed.dataset
         return data_file.dataset_id(self.points, self.grid.bits, self.grid.extents)
 
     def data_file(self, node: int) -> bytes:
         """The data file of a node."""
         return data_file.encode(self.points[node], self.grid.bits, self.grid.extents, self.id)
-
-    def distinct_points(self) -> int:
-        """How many different points the network holds, as the nodes see them: on the grid."""
-        return len(np.unique(np.concatenate(list(self.points.values())), axis=0))
-
-    def check_k(self, k: int) -> None:
-        """Raises DataError where k clusters cannot all have a point: k < 1, or above the distinct points."""
-        if k < 1:
-            raise DataError(f"K = {k}: a clustering needs at least 1 cluster")
-        if k > self.size:
-            raise DataError(
-                f"K = {k} is more than the {counted(self.size, 'point')} of {self.name}; take fewer clusters"
-            )
-        distinct = self.distinct_points()
-        if k > distinct:
-            raise DataError(
-                f"K = {k} is more than the {counted(distinct, 'distinct point')} of {self.name} "
-                f"({self.size:,} in all); take fewer clusters"
-            )
 
     def record(self) -> dict[str, Any]:
         """The record of the retained topic `dataset`: what was injected, and the way back to user's units.
@@ -87,6 +75,8 @@ class Dataset:
         Offset and step are texts, so that every reader gets the same floats back. With a scale there are `steps`, and
         the whole numbers that they come from.
         """
+        if self.agreed is not None:
+            return agreed_record(self.agreed, self.grid, self.clipped)
         nodes = {
             str(node): {"rows": len(points), "sha256": data_file.checksum(self.data_file(node))}
             for node, points in self.points.items()
@@ -96,11 +86,8 @@ class Dataset:
             "dataset": self.id.hex(),
             "name": self.name,
             "columns": list(self.columns),
-            "offset": [repr(offset) for offset in self.grid.offset],
-            **_steps_of(self.grid),
-            "bits": self.grid.bits,
+            **_words_of(self.grid),
             "n": len(self.columns),
-            "extents": list(self.grid.extents),
             "nodes": nodes,
             "clipped": list(self.clipped),
             "constant": list(self.grid.constant),
@@ -109,19 +96,7 @@ class Dataset:
 
     def save(self, folder: str | Path) -> None:
         """Keep the data set in `folder`, in place of the one there. Raises DataError where that fails."""
-        record = {
-            "dataset": self.record(),
-            "report": self.report.to_json(),
-            "labelled": self.labels is not None,
-            "groups": {str(node): group for node, group in self.groups.items()},
-        }
-        arrays: dict[str, NDArray[Any]] = {"nodes": np.array(self.node_ids, dtype=np.uint32)}
-        for node in self.node_ids:
-            arrays[f"points_{node}"] = self.points[node]
-            arrays[f"values_{node}"] = self.values[node]
-            if self.labels is not None:
-                arrays[f"labels_{node}"] = self.labels[node]
-        store.write(Path(folder), record, arrays)
+        keep(self, self.record(), folder, store.POINTS)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Dataset":
@@ -140,18 +115,49 @@ class Dataset:
     @classmethod
     def _of(cls, kept: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Dataset":
         record = kept["dataset"]
-        nodes = [int(node) for node in arrays["nodes"]]
         return cls(
-            name=record["name"],
-            columns=tuple(record["columns"]),
+            **kept_parts(kept, arrays),
             grid=grid_of(record),
-            points={node: arrays[f"points_{node}"] for node in nodes},
-            values={node: arrays[f"values_{node}"] for node in nodes},
-            labels={node: arrays[f"labels_{node}"] for node in nodes} if kept["labelled"] else None,
+            points={node: arrays[f"points_{node}"] for node in kept_nodes(arrays)},
             clipped=tuple(record["clipped"]),
-            groups={int(node): group for node, group in kept["groups"].items()},
-            report=Report.from_json(kept["report"]),
+            agreed=agreed_of(record),
         )
+
+
+def agreed_record(agreed: Agreed, grid: Grid, clipped: Sequence[int]) -> dict[str, Any]:
+    """The record of a data set whose grid the nodes have agreed on; its nodes' checksums are of their readings."""
+    return {
+        **{name: agreed.readings[name] for name in _OF_READINGS},
+        "dataset": agreed.dataset.hex(),
+        **_words_of(grid),
+        "clipped": list(clipped),
+        "range": "quantile" if agreed.tail_ppm else "minmax",
+        "tail_ppm": agreed.tail_ppm,
+        "readings": agreed.readings["dataset"],
+        "survey": agreed.run,
+    }
+
+
+def agreed_of(record: Mapping[str, Any]) -> Agreed | None:
+    """How the nodes came to the grid of a record; None where the host has made it.
+
+    Raises KeyError, TypeError or ValueError where the record states neither.
+    """
+    if "readings" not in record:
+        return None
+    return Agreed(
+        readings_record(record),
+        bytes.fromhex(record["dataset"]),
+        int(record["tail_ppm"]),
+        int(record["survey"]),
+    )
+
+
+def readings_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of the readings that an agreed record speaks of: the inverse of `agreed_record`."""
+    kept = {name: record[name] for name in _OF_READINGS}
+    decimals = record["decimals"][0]
+    return {**kept, "dataset": record["readings"], "bits": data_file.READINGS, "decimals": decimals}
 
 
 def grid_of(record: Mapping[str, Any]) -> Grid:
@@ -172,12 +178,16 @@ def grid_of(record: Mapping[str, Any]) -> Grid:
     return Grid(offset, (float(record["step"]),) * len(offset), bits, extents, constant)
 
 
-def _steps_of(grid: Grid) -> dict[str, Any]:
-    """What a record says of the steps of a grid."""
+def _words_of(grid: Grid) -> dict[str, Any]:
+    """What a record says of a grid."""
+    words: dict[str, Any] = {"offset": [repr(offset) for offset in grid.offset]}
+    if grid.scale == "one":
+        words["step"] = repr(grid.step)
+    words |= {"bits": grid.bits, "extents": list(grid.extents)}
     if grid.whole is None:
-        return {"step": repr(grid.step)}
+        return words
     whole = {name: list(getattr(grid.whole, name)) for name in ("low", "width", "decimals")}
-    return {"steps": [repr(step) for step in grid.steps], "scale": grid.scale, **whole}
+    return words | {"steps": [repr(step) for step in grid.steps], "scale": grid.scale, **whole}
 
 
 def build(
@@ -189,27 +199,8 @@ def build(
     range: Range | None = None,
     scale: Scale = "one",
 ) -> Dataset:
-    """The data set of a table, shared out over the nodes as `split` does.
-
-    `how` None: by the split column where one was read, round-robin otherwise. `name` None: the file's name
-    without its ending. `range`: a (low, high) for each column in place of the smallest and largest reading. `scale`:
-    "one" step for all columns; or each its own, by its range ("minmax") or its standard deviation ("std").
-    Raises DataError as `split` and `Grid.fit` do.
-    """
-    if how is None:
-        how = "round-robin" if table.groups is None else "column"
-    shares = split(table, node_ids, how)
-    labels = None if table.labels is None else np.array(table.labels, dtype=np.str_)
-    return from_values(
-        name or table.source.split(".")[0] or table.source,
-        table.columns,
-        {node: table.values[rows] for node, rows in shares.rows.items()},
-        labels=None if labels is None else {node: labels[rows] for node, rows in shares.rows.items()},
-        range=range,
-        scale=scale,
-        groups=shares.groups,
-        report=replace(table.report, warnings=table.report.warnings + shares.warnings),
-    )
+    """The data set of a table, shared out over the nodes as `gather` does, on a grid as `on_grid` makes it."""
+    return on_grid(gather(table, node_ids, how, name), range, scale)
 
 
 def from_values(
@@ -223,25 +214,40 @@ def from_values(
     groups: Mapping[int, str] | None = None,
     report: Report | None = None,
 ) -> Dataset:
-    """The data set of m×n readings for each node; its report gets the warnings of the grid.
+    """The data set of m×n readings for each node. Raises DataError as `on_grid` does, and for ids that are none."""
+    return on_grid(gathered(name, columns, values, labels, groups, report), range, scale)
 
-    Raises DataError as `Grid.fit` does, and for node ids that are none.
+
+def on_grid(data: Gathered, range: Range | None = None, scale: Scale = "one") -> Dataset:
+    """The readings on the grid that fits them; the report gets the grid's warnings.
+
+    `range`: a (low, high) for each column in place of the smallest and largest reading. `scale`: "one" step for all
+    columns; or each its own, by its range ("minmax") or its standard deviation ("std"). Raises DataError as `Grid.fit`.
     """
-    check_ids(list(values))
-    every = np.concatenate(list(values.values()))
-    grid = Grid.fit(every, columns, range, scale)
-    quantised = {node: grid.quantise(own) for node, own in values.items()}
-    clipped = np.sum([counts for _, counts in quantised.values()], axis=0)
-    report = report or Report(source=name, rows=len(every))
-    warnings = report.warnings + grid.warnings(every, columns)
-    return Dataset(
-        name=name,
-        columns=tuple(columns),
-        grid=grid,
-        points={node: levels for node, (levels, _) in quantised.items()},
-        values=dict(values),
-        labels=None if labels is None else dict(labels),
-        clipped=tuple(int(count) for count in clipped),
-        groups=dict(groups or {}),
-        report=replace(report, warnings=warnings),
+    grid = Grid.fit(data.every, data.columns, range, scale)
+    points, clipped = _quantised({node: grid.quantise(own) for node, own in data.values.items()})
+    parts = data.parts() | {"report": data.warned(grid.warnings(data.every, data.columns))}
+    return Dataset(**parts, grid=grid, points=points, clipped=clipped)
+
+
+def on_agreed_grid(data: ReadingSet, record: Mapping[str, Any]) -> Dataset:
+    """The readings on the grid that the nodes agreed on, by the record of `agreed_record`.
+
+    Raises KeyError, TypeError or ValueError where the record is of other readings, or states no such grid.
+    """
+    grid, agreed = grid_of(record), agreed_of(record)
+    if grid.whole is None or agreed is None or agreed.readings["dataset"] != data.id.hex():
+        raise ValueError("a record of other readings")
+    whole = grid.whole
+    points, _ = _quantised(
+        {node: whole.quantise_fixed(own.astype(np.int64)) for node, own in data.numbers.items()}
     )
+    return Dataset(**data.parts(), grid=grid, points=points, clipped=tuple(record["clipped"]), agreed=agreed)
+
+
+def _quantised(
+    found: Mapping[int, tuple[Points, tuple[int, ...]]],
+) -> tuple[dict[int, Points], tuple[int, ...]]:
+    """The points by node, and what was clipped of all, for each dimension."""
+    clipped = np.sum([counts for _, counts in found.values()], axis=0)
+    return {node: levels for node, (levels, _) in found.items()}, tuple(int(count) for count in clipped)
