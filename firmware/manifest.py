@@ -25,6 +25,8 @@ FILES = (
     "dcka_core/session.py",
     "dcka_core/spread.py",
     "dcka_core/starts.py",
+    "dcka_core/survey.py",
+    "dcka_core/survey_grid.py",
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
