@@ -13,8 +13,8 @@ MODULES = {
     "record": ("record",),
     "starts": ("starts",),
     "points": ("points",),
-    "survey": ("survey", "tree", "tree_messages"),
-    "survey_grid": ("survey_grid",),
+    "survey": ("survey", "survey_grid", "tree", "tree_messages"),
+    "survey_points": ("survey_points",),
 }
 
 

@@ -3,11 +3,12 @@
 Whole numbers throughout, so that the nodes and the host have the same grid, bit for bit.
 """
 
-from array import array
 from hashlib import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
+
     from dcka_core.record import Run
 
 # Readings are sought as x + 2^31, unsigned.
@@ -51,16 +52,17 @@ class SurveyGrid:
         whole: bytes = digest.digest()
         return whole[:8]
 
-    def quantise(self, block: "array[int]", count: int, out: "array[int]") -> None:
-        """Put the levels of `count` readings into `out`, array('H') of as many numbers or more."""
+    def quantise(self, block: "array[int]", first: int, count: int, out: "array[int]") -> None:
+        """Put the levels of `count` readings of a block, from the `first` on, into `out`, array('H')."""
         n = len(self.low)
         levels = self._levels
+        start = first * n
         for j in range(n):
             low = self.low[j]
             width = self.width[j]
             clipped = 0
             for place in range(j, count * n, n):
-                level = (2 * levels * (block[place] - low) + width) // (2 * width)
+                level = (2 * levels * (block[start + place] - low) + width) // (2 * width)
                 if level < 0:
                     level = 0
                     clipped += 1
