@@ -7,6 +7,7 @@ FILES = (
     "boot.py",
     "main.py",
     "dcka_core/actions.py",
+    "dcka_core/blocks.py",
     "dcka_core/codec.py",
     "dcka_core/epochs.py",
     "dcka_core/errors.py",

@@ -11,7 +11,7 @@ UNSUBSCRIBE = 3
 SAVE = 4
 # (APPEND, name, payload, offset): add to the file; begin it anew where offset is 0.
 APPEND = 5
-# (ADOPT, name): put the file in the place of the data file, load it, and tell the node (`Node.data_loaded`).
+# (ADOPT, aside, name): put the file aside in the place of the other, load it, and tell the node (`Node.data_loaded`).
 ADOPT = 6
 # (MAKE, grid): quantise the readings on this `SurveyGrid` into the data file (`survey_points.data_file`), adopt it, and
 # tell the node (`Node.points_made`).

@@ -7,14 +7,18 @@ from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
 from dcka_core.messages import CHUNK
 
+# In the place of the bits: readings that are not on a grid.
+_READINGS = 32
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 ASIDE = "data.new"
 _LIMIT = 1 << 31
-# Of a data file: the bytes before the extents, and the digest after the points.
+# Of a data file: the bytes before the extents, where the bits are among them, and the digest after the points.
 _HEADER = 20
+_BITS = 5
 _TRAILER = 32
 
 
@@ -27,6 +31,7 @@ class Intake:
         self._next = 0
         self._digest = sha256()
         self._tail = b""
+        self._name = ""
         self._done = False
 
     def take(self, payload: "bytes | memoryview") -> "tuple[list[Any], dict[str, Any] | None]":
@@ -72,6 +77,8 @@ class Intake:
 
     def _accept(self, piece: bytes, offset: int) -> "tuple[list[Any], dict[str, Any] | None]":
         self._next = offset + len(piece)
+        if offset <= _BITS < self._next:
+            self._name = "readings.bin" if piece[_BITS - offset] == _READINGS else "data.bin"
         # The last 32 bytes are the digest of all before: what belongs to them is held back from it.
         inside = max(0, min(self._total - _TRAILER - offset, len(piece)))
         self._digest.update(piece[:inside])
@@ -81,7 +88,7 @@ class Intake:
             return actions, self._answer(self._transfer, "")
         if self._digest.digest() != self._tail:
             return actions, self.finish("damaged")
-        actions.append((ADOPT, ASIDE))
+        actions.append((ADOPT, ASIDE, self._name))
         return actions, None
 
     def _answer(self, transfer: int, error: str) -> "dict[str, Any]":

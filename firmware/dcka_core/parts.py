@@ -12,7 +12,7 @@ MODULES = {
     "intake": ("intake",),
     "record": ("record",),
     "starts": ("starts",),
-    "points": ("points",),
+    "points": ("points", "blocks"),
     "survey": ("survey", "survey_grid", "tree", "tree_messages"),
     "survey_points": ("survey_points",),
 }

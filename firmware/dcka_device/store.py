@@ -1,5 +1,6 @@
 """The node's flash: small files, each written aside and then renamed, so that a power cut leaves the old or the new."""
 
+import gc
 import os
 
 TYPE_CHECKING = False
@@ -8,9 +9,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dcka_core.points import Points
+    from dcka_core.survey_grid import SurveyGrid
 
+READINGS_FILE = "readings.bin"
 _DATA_FILE = "data.bin"
+_MADE = "points.new"
 _BOOT_FILE = "boots.txt"
+# Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
+_RUN_BYTES = 40960
 
 
 class Store:
@@ -53,22 +59,57 @@ class Store:
         with open(name, "ab" if offset else "wb") as file:
             file.write(payload)
 
-    def points(self, name: str = _DATA_FILE) -> "Points | None":
-        """The data set; None where there is none. Raises CoreError where it is damaged."""
+    def points(self, name: str = _DATA_FILE, then: str = "") -> "Points | None":
+        """The data set; None where there is none. Raises CoreError where it is damaged.
+
+        then: what the file will be called when its blocks are read.
+        """
         try:
             file = open(name, "rb")  # noqa: SIM115
         except OSError:
             return None
         with file:
-            points: Points = self._load("points").load(file)
+            load = self._load("points").load
+            points: Points = load(file, lambda: open(then or name, "rb"), _room())  # noqa: SIM115
         self._load("")
         return points
 
-    def adopt(self, name: str) -> "Points | None":
-        """Put a checked data file in the place of the old one, which stays where the new one can't be read.
+    def adopt(self, aside: str, name: str) -> "Points | None":
+        """Put a data file in the place of the old one, which stays where the new one can't be read.
 
         Raises OSError and CoreError.
         """
-        points = self.points(name)
-        os.rename(name, _DATA_FILE)
+        points = self.points(aside, name)
+        os.rename(aside, name)
         return points
+
+    def readings_dataset(self) -> bytes:
+        """The 8 bytes that name the readings; nothing where there are none. They are checked when they are read."""
+        try:
+            with open(READINGS_FILE, "rb") as file:
+                dataset: bytes = file.read(20)[12:]
+                return dataset
+        except OSError:
+            return b""
+
+    def make(self, grid: "SurveyGrid", alive: "Callable[[], object]") -> "Points | None":
+        """Quantise the readings into the data file; the old one stays where that fails.
+
+        alive: called every now and then. Raises OSError and CoreError.
+        """
+        readings = self.points(READINGS_FILE)
+        if readings is None:
+            raise OSError("no %s" % READINGS_FILE)
+        with open(_MADE, "wb") as file:
+            for piece in self._load("survey_points").data_file(readings, grid):
+                file.write(piece)
+                alive()
+        readings = None
+        return self.adopt(_MADE, _DATA_FILE)
+
+
+def _room() -> int:
+    """The most bytes of points that are kept in memory. One block always is: its buffer would be as large."""
+    gc.collect()
+    free: int = gc.mem_free()
+    return free - _RUN_BYTES

@@ -147,7 +147,7 @@ class Bus:
                 before = b"" if action[3] == 0 else self.flash[node][action[1]]
                 self.flash[node][action[1]] = before + bytes(action[2])
             elif what == ADOPT:
-                self.flash[node]["data.bin"] = self.flash[node].pop(action[1])
+                self.flash[node][action[2]] = self.flash[node].pop(action[1])
             elif what == MAKE:
                 self.make(node, action[1])
 

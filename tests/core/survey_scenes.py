@@ -17,7 +17,7 @@ def spread(seed, count, n=2):
     for number in range(count):
         for j in range(n):
             value = stream.below(100 * 30**j) - 50
-            values.append(value * 100000 if number % 17 == 16 else value)
+            values.append(value * 10000 if number % 17 == 16 else value)
     return values
 
 

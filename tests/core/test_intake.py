@@ -1,10 +1,10 @@
 """A data file in chunks: whole or not at all, whatever becomes of the chunks."""
 
-from hashlib import sha256
 from io import BytesIO
 from json import loads
 
 from bus import Bus
+from data_files import data_file, finished
 from scenes import Scene
 from support import raises
 
@@ -17,13 +17,6 @@ from dcka_core.starts import Stream
 
 PUT = "dcka/t/put/1"
 GOT = "dcka/t/got/1"
-
-
-def data_file(readings, n=2, bits=15, dataset=b"datasetA"):
-    body = b"DCKd\x01" + bytes([bits]) + n.to_bytes(2, "little") + (len(readings) // n).to_bytes(4, "little")
-    body += dataset + bytes(2 * n)
-    body += b"".join([value.to_bytes(2, "little") for value in readings])
-    return body + sha256(body).digest()
 
 
 FILE = data_file(list(range(40)))
@@ -54,7 +47,7 @@ class Flash:
                 assert action[1] == ASIDE and action[3] == (0 if action[3] == 0 else len(self.aside))
                 self.aside = (self.aside if action[3] else b"") + action[2]
             else:
-                assert action == (ADOPT, ASIDE)
+                assert action == (ADOPT, ASIDE, "data.bin")
                 self.file = self.aside
 
 
@@ -227,7 +220,7 @@ class StoringBus(Bus):
             except CoreError as error:
                 self.perform(node, machine.data_failed(str(error), self.now))
             else:
-                self.flash[node]["data.bin"] = file
+                self.flash[node][action[2]] = file
                 self.perform(node, machine.data_loaded(points, self.now))
 
 
@@ -248,8 +241,8 @@ def test_a_node_takes_its_data_and_says_so():
     bus.add(1, None)
     bus.settle()
     told = put(bus, chunks(FILE, 30))
-    assert [answer["next"] for answer in told] == [30, 60, 90, 120, 136]
-    assert told[-1] == DONE and len(FILE) == 136
+    assert [answer["next"] for answer in told] == [30, 60, 90, 120, 140]
+    assert told[-1] == DONE and len(FILE) == 140
     assert bus.flash[1]["data.bin"] == FILE and ASIDE not in bus.flash[1]
     status = loads(bus.retained["dcka/t/status/1"])
     assert status["dataset"] == b"datasetA".hex() and status["rows"] == 20 and "problem" not in status
@@ -261,7 +254,7 @@ def test_a_file_that_cannot_be_read_leaves_the_old_one():
     bus.settle()
     put(bus, chunks(FILE, 40))
     body = FILE[:5] + b"\x10" + FILE[6:-32]
-    told = put(bus, chunks(body + sha256(body).digest(), 40, transfer=9))
+    told = put(bus, chunks(finished(body), 40, transfer=9))
     assert "16 bits" in told[-1]["error"] and "done" not in told[-1]
     assert bus.flash[1]["data.bin"] == FILE
     status = loads(bus.retained["dcka/t/status/1"])

@@ -1,30 +1,22 @@
 """The data file: read into blocks, and refused where one byte is wrong."""
 
-from hashlib import sha256
 from io import BytesIO
 from json import load as load_json
 
+from data_files import block, data_file, finished, little
 from support import raises, vector_path
 
-from dcka_core.errors import CoreError
-from dcka_core.points import load
+from dcka_core.errors import CoreError, DataError
+from dcka_core.points import load, new_points
 
 
-def vectors():
+def vectors(kind="files"):
     with open(vector_path("data_files.json")) as file:
-        return load_json(file)["files"]
+        return load_json(file)[kind]
 
 
-def two_bytes(values):
-    return b"".join([value.to_bytes(2, "little") for value in values])
-
-
-def file_of(n, bits, readings, extents=None, magic=b"DCKd", version=1, count=None):
-    """A data file with its digest right."""
-    body = magic + bytes([version, bits]) + two_bytes([n])
-    body += (len(readings) // n if count is None else count).to_bytes(4, "little") + bytes(8)
-    body += two_bytes(extents or [0] * n) + two_bytes(readings)
-    return body + sha256(body).digest()
+def file_of(n, bits, readings, **parts):
+    return data_file(readings, n, bits, **parts)
 
 
 def flat_points(points):
@@ -45,7 +37,33 @@ def test_the_hand_made_files():
         assert points.count == len(vector["points"]), vector["name"]
         assert flat_points(points) == [value for point in vector["points"] for value in point], vector["name"]
         assert points.digest == payload[-32:], vector["name"]
-        assert file_of(points.n, points.bits, flat_points(points), points.extents)[:12] == payload[:12]
+        assert points.decimals == vector["decimals"], vector["name"]
+        made = {"dataset": points.dataset, "extents": points.extents, "decimals": points.decimals}
+        assert file_of(points.n, points.bits, flat_points(points), **made) == payload
+
+
+def test_the_long_files():
+    for vector in vectors("long"):
+        n, bits = vector["n"], vector["bits"]
+        numbers = [
+            (vector["multiply"] * i) % vector["modulo"] + vector["add"] for i in range(vector["count"] * n)
+        ]
+        extents = [] if bits == 32 else [(1 << bits) - 1] * n
+        payload = file_of(n, bits, numbers, dataset=bytes.fromhex(vector["dataset"]), extents=extents)
+        assert len(payload) == vector["size"] and payload[-32:].hex() == vector["sha256"], vector["name"]
+        for points in (load(BytesIO(payload)), load(BytesIO(payload), lambda file=payload: BytesIO(file))):
+            assert points.digest == payload[-32:] and points.count == vector["count"], vector["name"]
+            assert [number for held, count in points.blocks for number in held[: count * n]] == numbers
+        width = 4 if bits == 32 else 2
+        per_block = points.per_block * n
+        for number in range(len(vector["crcs"])):
+            crc = block(numbers[number * per_block : (number + 1) * per_block], number, width)[-4:]
+            assert crc == little([int(vector["crcs"][number], 16)], 4), vector["name"]
+
+
+def test_a_file_of_version_1_is_refused():
+    text = refusal(bytes.fromhex(vectors("version 1")))
+    assert text == "a data file of version 1, and this firmware reads version 2: inject the data again"
 
 
 def test_a_file_cut_at_any_byte_is_refused():
@@ -72,7 +90,7 @@ def test_a_file_with_anything_behind_it_is_refused():
 
 def test_a_foreign_file_is_refused():
     assert "not a data file" in refusal(file_of(1, 15, [1], magic=b"DCKe"))
-    assert "version" in refusal(file_of(1, 15, [1], version=2))
+    assert "version 3" in refusal(file_of(1, 15, [1], version=3))
     assert "cut" in refusal(b"")
 
 
@@ -88,8 +106,10 @@ def test_impossible_dimensions_and_bits_are_refused():
     assert "0 bits" in refusal(file_of(1, 0, [0]))
     assert "16 bits" in refusal(file_of(1, 16, [0]))
     assert "513 dimensions" in refusal(file_of(513, 11, [0] * 513))
-    head = b"DCKd\x01\x0f" + two_bytes([0]) + bytes(4) + bytes(8)
-    assert "0 dimensions" in refusal(head + sha256(head).digest())
+    head = b"DCKd\x02\x0f" + little([0]) + bytes(4) + bytes(8)
+    assert "0 dimensions" in refusal(finished(head))
+    assert "31 bits" in refusal(file_of(1, 31, [0]))
+    assert "10 decimals" in refusal(file_of(1, 32, [0], decimals=10))
 
 
 def test_more_bits_than_a_distance_has_room_for_are_refused():
@@ -113,4 +133,17 @@ def test_blocks_stay_small():
 def test_a_count_that_the_file_does_not_hold_is_refused():
     assert "cut" in refusal(file_of(2, 15, [1, 2], count=4096 * 3))
     assert "cut" in refusal(file_of(2, 15, [1, 2], count=(1 << 32) - 1))
-    assert "SHA-256" in refusal(file_of(2, 15, [1, 2] * 40, count=20))
+    assert "block 0 of data.bin is damaged (its CRC-32 is wrong)" in refusal(
+        file_of(2, 15, [1, 2] * 40, count=20)
+    )
+    assert "SHA-256" in refusal(file_of(2, 15, [], count=0) + bytes(4))
+
+
+def test_readings_are_whole_numbers_of_32_bits():
+    numbers = [-(1 << 31), (1 << 31) - 1, 0, -1, 5, 6]
+    points = load(BytesIO(file_of(3, 32, numbers, decimals=9)))
+    assert (points.bits, points.decimals, points.extents) == (32, 9, []) and flat_points(points) == numbers
+    assert new_points(3, 32, 0, b"", []).per_block == 2048 // 3
+    damaged = bytearray(file_of(1, 32, list(range(2049))))
+    damaged[-33] ^= 1
+    assert "block 1 of readings.bin is damaged" in str(raises(DataError, load, BytesIO(bytes(damaged))))

@@ -19,7 +19,7 @@ from dcka_core.survey_points import data_file
 
 HIGHEST = (1 << 31) - 1
 EXTREMES = [LOWEST, HIGHEST, LOWEST, -1, 0, HIGHEST - 1, 1, LOWEST + 1]
-SETS = ([7], EXTREMES, [-5] * 9, list(range(-20, 20)), spread(3, 60, 1))
+SETS = ([7], EXTREMES, [-5] * 9, list(range(-20, 20)), spread(3, 60, 1), [0, 1], [0] * 99 + [1])
 
 
 def search(shares, n, bins, tail_ppm):
@@ -111,7 +111,9 @@ def test_records_that_are_refused():
         {"root": 7},
         {"dataset": "00"},
     ):
-        text = str(raises(CoreError, read_run, record(2, 9, **changes)))
+        wrong = record(2, 9)
+        wrong.update(changes)
+        text = str(raises(CoreError, read_run, wrong))
         assert [key for key in changes if key in text], (changes, text)
 
 
@@ -130,7 +132,7 @@ def test_the_root_of_a_number():
 
 def test_deviations_are_those_of_the_coarse_grid():
     """sigma is the whole part of the deviation over the range, times 2^32: checked by its square."""
-    for values in (*SETS, [0, 1], [0] * 99 + [1]):
+    for values in SETS:
         for tail in (0, len(values) // 5):
             column = sorted(values)
             low, high = column[tail], column[-1 - tail]
@@ -190,10 +192,10 @@ def test_readings_are_rounded_half_up_clipped_and_counted():
     values = [10, 11, 12, 13, 14, 16, 17, 18, 9, 8, LOWEST, HIGHEST]
     one.quantise(array("i", [0] + values), 1, 12, out)
     assert list(out) == [0, 1, 1, 2, 2, 3, 3, 3, 0, 0, 0, 3]
-    # 17 is nearer to level 3 than half a step, and 9 just as far from level 0; 18 and 8 are beyond.
-    assert one.clipped == [4]
-    one.quantise(array("i", [18]), 0, 1, out)
+    # 9 and 17 are half a step beyond the ends: half up is level 0 for the one, and level 4 for the other.
     assert one.clipped == [5]
+    one.quantise(array("i", [18]), 0, 1, out)
+    assert one.clipped == [6]
 
 
 def test_the_file_of_the_points():

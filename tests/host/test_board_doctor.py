@@ -31,7 +31,7 @@ CONFIG = {
     "v": 1, "network": "greenhouse", "node": 3, "broker": {"host": "192.168.1.10", "port": 1883},
     "wifi": {"ssid": "shed", "password": True},
 }  # fmt: skip
-DATA = (struct.pack("<4sBBHI8s", b"DCKd", 1, 15, 2, 100, b"12345678"), 20 + 4 + 400 + 32)
+DATA = (struct.pack("<4sBBHI8s", b"DCKd", 2, 15, 2, 100, b"12345678"), 20 + 4 + 400 + 4 + 32)
 HEALTHY = Look(
     platform="esp32",
     version=(1, 29, 0),

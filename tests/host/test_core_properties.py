@@ -2,14 +2,15 @@
 
 import json
 from fractions import Fraction
-from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
+from data_files import data_file
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dcka_core import ticks
+from dcka_core.actions import APPEND
 from dcka_core.codec import Reader, put_set, put_varint
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.grid import bits_for
@@ -163,9 +164,7 @@ def data_files(draw: Any) -> tuple[bytes, int, list[int]]:
     bits = bits_for(n)
     count = draw(st.integers(0, 3 if n > 9 else 20))
     readings = draw(st.lists(st.integers(0, 2**bits - 1), min_size=count * n, max_size=count * n))
-    head = b"DCKd\x01" + bytes([bits]) + n.to_bytes(2, "little") + count.to_bytes(4, "little") + bytes(8)
-    body = head + b"".join(value.to_bytes(2, "little") for value in [0] * n + readings)
-    return body + sha256(body).digest(), n, readings
+    return data_file(readings, n, bits), n, readings
 
 
 @laws
@@ -211,9 +210,7 @@ def test_a_step_is_the_sum_over_the_points(made: tuple[bytes, int, list[int]], k
 def test_chunks_in_any_order_make_the_whole_file_or_none(
     points: int, size: int, order: list[int], chance: Any
 ) -> None:
-    body = b"DCKd\x01\x0f" + (1).to_bytes(2, "little") + points.to_bytes(4, "little") + bytes(10)
-    body += bytes(chance.randrange(256) for _ in range(2 * points))
-    file = body + sha256(body).digest()
+    file = data_file([chance.randrange(1 << 15) for _ in range(points)], 1)
     offsets = list(range(0, len(file), size))
     intake = Intake()
     aside = b""
@@ -223,7 +220,7 @@ def test_chunks_in_any_order_make_the_whole_file_or_none(
         put_varint(chunk, offsets[place])
         actions, _ = intake.take(bytes(chunk) + file[offsets[place] : offsets[place] + size])
         for action in actions:
-            if len(action) == 4:
+            if action[0] == APPEND:
                 aside = (aside if action[3] else b"") + action[2]
             else:
                 assert aside == file

@@ -1,20 +1,18 @@
 """A node's flash under CPython: in memory or in a folder, the same; and the folder is a board's."""
 
-import hashlib
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import data_files
 import pytest
 
 from dcka.emulation.flash import Flash, FolderFlash, MemoryFlash
 from dcka_core.errors import CoreError
 
 
-def data_file(points: list[int], bits: int = 15) -> bytes:
-    body = b"DCKd\x01" + struct.pack("<BHI8sH", bits, 1, len(points), b"data set", 32767)
-    body += struct.pack(f"<{len(points)}H", *points)
-    return body + hashlib.sha256(body).digest()
+def data_file(points: list[int]) -> bytes:
+    made: bytes = data_files.data_file(points, 1)
+    return made
 
 
 @pytest.fixture(params=["memory", "folder"])

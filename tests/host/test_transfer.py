@@ -168,7 +168,7 @@ def test_a_node_that_goes_is_named_and_the_others_have_theirs(nodes):
 
     nodes.on_way = kill
     data = dataset()
-    with pytest.raises(TransferError, match=r"node 2 went offline, 0 of 216 bytes of its data have arrived"):
+    with pytest.raises(TransferError, match=r"node 2 went offline, 0 of 220 bytes of its data have arrived"):
         send(nodes, data)
     assert stored(nodes, 1) == data.data_file(1)
     assert retained(nodes, "dataset") is None

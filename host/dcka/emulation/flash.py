@@ -5,8 +5,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from dcka_core.points import Points, load
+from dcka_core.survey_grid import SurveyGrid
+from dcka_core.survey_points import data_file
 
 DATA_FILE = "data.bin"
+READINGS_FILE = "readings.bin"
 BOOT_FILE = "boots.txt"
 
 
@@ -41,14 +44,30 @@ class Flash(ABC):
         content = self.read(name)
         return None if content is None else load(io.BytesIO(content))
 
-    def adopt(self, name: str) -> Points | None:
+    def adopt(self, aside: str, name: str = DATA_FILE) -> Points | None:
         """Put a data file in the place of the old one, which stays where the new one cannot be read.
 
         Raises OSError and CoreError.
         """
-        points = self.points(name)
-        self.rename(name, DATA_FILE)
+        points = self.points(aside)
+        self.rename(aside, name)
         return points
+
+    def readings_dataset(self) -> bytes:
+        """The 8 bytes that name the readings; none where there are no readings."""
+        return (self.read(READINGS_FILE) or b"")[12:20]
+
+    def make(self, grid: SurveyGrid) -> Points:
+        """Quantise the readings into the data file; the old one stays where that fails.
+
+        Raises OSError and CoreError.
+        """
+        readings = self.points(READINGS_FILE)
+        if readings is None:
+            raise FileNotFoundError(f"no {READINGS_FILE}")
+        content = b"".join(bytes(piece) for piece in data_file(readings, grid))
+        self.save(DATA_FILE, content)
+        return load(io.BytesIO(content))
 
 
 class MemoryFlash(Flash):

@@ -10,6 +10,7 @@ from dcka.boards.doctor.look import Look
 from dcka.boards.doctor.verdicts import Check, note, ok, wrong
 from dcka.boards.identify import chip_of_machine, too_old
 from dcka.emulation.tracebacks import last_traceback, with_real_names
+from dcka.inject.data_file import MAGIC, VERSION, file_bytes
 
 # boot.py's: so many starts in a row that came to nothing, and the program is not started any more.
 MAX_FAILED = 5
@@ -20,7 +21,6 @@ TIGHT_BYTES = 160 * 1024
 
 _LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")
 _DATA_HEAD = struct.Struct("<4sBBHI8s")  # docs/protocol.md, section 6
-_SHA_BYTES = 32
 _MORE = "dcka board provision --port {port}"
 
 
@@ -167,8 +167,10 @@ def check_data(look: Look, port: str) -> Check:
         return note("data", "it has no readings yet", give)
     head, size = look.data
     if len(head) == _DATA_HEAD.size:
-        magic, version, _bits, dimensions, points, _dataset = _DATA_HEAD.unpack(head)
-        if (magic, version) == (b"DCKd", 1) and size == 20 + 2 * dimensions * (1 + points) + _SHA_BYTES:
+        magic, version, bits, dimensions, points, _dataset = _DATA_HEAD.unpack(head)
+        if (magic, version) == (MAGIC, 1):
+            return wrong("data", "its data file is of version 1, which this firmware does not read", give)
+        if (magic, version) == (MAGIC, VERSION) and size == file_bytes(bits, dimensions, points):
             return ok("data", f"{points:,} points of {dimensions} dimensions")
     return wrong("data", f"its data file of {size:,} bytes is damaged", give)
 
