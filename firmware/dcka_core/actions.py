@@ -13,3 +13,6 @@ SAVE = 4
 APPEND = 5
 # (ADOPT, aside, name): put the file aside in the place of the other, load it, and tell the node (`Node.data_loaded`).
 ADOPT = 6
+# (MAKE, grid): quantise the readings on this `SurveyGrid` into the data file (`survey_points.data_file`), adopt it, and
+# tell the node (`Node.points_made`).
+MAKE = 7

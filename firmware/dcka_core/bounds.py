@@ -31,6 +31,19 @@ def message_bound(run: "Run", groups: int = 1) -> int:
         clusters = varint_bytes(run.k) * (run.k + 2)
         window = members + clusters + 1 + 2 * 4 * run.k * run.n
         return max(commit, head + 10 + groups * run.rows * width + window)
-    largest = run.points * ((1 << run.bits) - 1)
-    sums = run.k * (varint_bytes(run.points) + run.n * varint_bytes(largest))
+    if run.kind == "survey":
+        sums = _survey_sums(run)
+    else:
+        largest = run.points * ((1 << run.bits) - 1)
+        sums = run.k * (varint_bytes(run.points) + run.n * varint_bytes(largest))
     return max(commit, head + HASH_BYTES + 3 + members + sums + 10)
+
+
+def _survey_sums(run: "Run") -> int:
+    """Counts in 2(B - 1) rows, or three of sums of 12 bits; a row without them is one byte."""
+    count = varint_bytes(run.points)
+    counting = 2 * (run.bins - 1)
+    most = counting * (count + run.n * count) + run.k - counting
+    if run.scale != "std":
+        return most
+    return max(most, 3 * (count + run.n * varint_bytes(4095 * run.points)) + run.k - 3)

@@ -7,7 +7,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -31,6 +31,8 @@ RUN_FILE = "run.json"
 _HEARTBEAT_MS = 10000
 # A second node of our id is told of until it has been silent for so many heartbeats.
 _TWIN_BEATS = 3
+# Dimensions of which a status tells the clipped readings one by one: it has to fit the smallest `max_message`.
+_MOST_TOLD = 16
 # Places in the ledger; protocol, section 7 has them all.
 _HEARD, _HEARD_BYTES = 4, 5
 _LEDGER = 7
@@ -71,6 +73,9 @@ class Node:
         self._load = load
         self._out: list[Any] = []
         self.points: Points | None = None
+        # What opens the readings, and their dataset's id in hex.
+        self._open: Callable[[], Points | None] | None = None
+        self._readings = ""
         self._run: "Run | None" = None
         self._rows: "Rows | None" = None
         self._early: dict[tuple[int, int], bytes] = {}
@@ -154,6 +159,22 @@ class Node:
             self._ripe = True
             self._publish_status(now)
         return self._drain(now)
+
+    def readings_held(self, dataset: bytes, load: "Callable[[], Points | None]", now: int) -> "list[Any]":
+        """There are readings of this data set, at boot or after an `Adopt`. load: reads them, or raises CoreError."""
+        self._readings = dataset.hex()
+        self._open = load
+        self._answer_put("")
+        if self._online:
+            self._publish_status(now)
+        return self._drain(now)
+
+    def points_made(self, points: "Points", clipped: "list[int]", now: int) -> "list[Any]":
+        """A survey's points are in the data file, after a `Make`. clipped: readings beyond the grid, by dimension."""
+        self._memory["made"] = points.dataset.hex()
+        self._memory["clipped"] = clipped
+        self._out.append((SAVE, RUN_FILE, dumps(self._memory)))
+        return self.data_loaded(points, now)
 
     def forget_data(self) -> None:
         """A new data file is about to be read: a small heap has no room for two."""
@@ -307,12 +328,17 @@ class Node:
         """Enter the newest run whose record and rows are here, if the data is the run's (rule 3)."""
         run = self._run
         rows = self._rows
-        points = self.points
         if not self.settled or not run or not rows:
             return
         if run.number != rows.number or run.number <= self._newest:
             return
-        self.problem = self._why_not(run, rows)
+        points = self.points
+        try:
+            if run.kind == "survey":
+                points = self._open() if self._open else None
+            self.problem = self._why_not(run, rows, points)
+        except CoreError as error:
+            self.problem = str(error)
         if self.problem or points is None:
             self._publish_status(now)
             return
@@ -337,15 +363,14 @@ class Node:
         self._load("")
         self._take_early(now)
 
-    def _why_not(self, run: "Run", rows: "Rows") -> str:
-        points = self.points
+    def _why_not(self, run: "Run", rows: "Rows", points: "Points | None") -> str:
         if self._id not in run.members:
             return "no member of run %d" % run.number
         if (run.kind == "gossip") != bool(rows.phases):
             return "rows of another kind than the run"
         if points is None:
-            return "no data"
-        if points.dataset != run.dataset or points.n != run.n or points.bits != run.bits:
+            return "no readings" if run.kind == "survey" else "no data"
+        if points.dataset != run.dataset or points.n != run.n or points.bits != run.data_bits:
             return "data of another dataset"
         if self._memory.get("run") == run.number and self._memory.get("data") != points.digest.hex():
             return "data changed since run %d began" % run.number
@@ -390,6 +415,12 @@ class Node:
         del self._asked[:]
         self._rows = rows
 
+    def _make_points(self, session: "Any") -> None:
+        """A survey has ended: its points are made once, so that those of a later injection stay."""
+        grid = session.grid()
+        if self._memory.get("made") != grid.dataset(session.run.dataset).hex():
+            self._out.append((MAKE, grid))
+
     # ---- what is said ----
 
     def _topic(self, kind: str) -> str:
@@ -427,6 +458,13 @@ class Node:
             "dropped": self.dropped,
             "ledger": self.ledger,
         }
+        if points:
+            status["data"] = points.digest.hex()[:16]
+        if self._readings:
+            status["readings"] = self._readings
+        clipped = self._memory.get("clipped")
+        if clipped and points and self._memory["made"] == status["dataset"]:
+            status["clipped"] = clipped if len(clipped) <= _MOST_TOLD else [sum(clipped)]
         if session and session.waiting:
             status["waiting"] = session.waiting
         if session and session.stalled:
@@ -460,6 +498,8 @@ class Node:
             report["heap"] = self._vitals()[0]
             session.tell("result", report)
             self._publish_status(now)
+            if session.run.kind == "survey":
+                self._make_points(session)
         actions = list(self._out)
         # Cleared, not replaced: the session appends to this same list.
         del self._out[:]

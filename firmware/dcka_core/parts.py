@@ -13,6 +13,8 @@ MODULES = {
     "record": ("record",),
     "starts": ("starts",),
     "points": ("points", "blocks"),
+    "survey": ("survey", "survey_grid", "tree", "tree_messages"),
+    "survey_points": ("survey_points",),
 }
 
 

@@ -21,6 +21,8 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
+# Of a survey's commits: halves of 32 bits.
+_SURVEY_BITS = 16
 _GOSSIP_NUMBERS = (
     ("slots", 0, 1 << 20),
     ("max_slots", 1, 1 << 20),
@@ -35,6 +37,8 @@ class Run:
     members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
+    data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
+    leads to; its `bits` are those of a number in its commits.
     """
 
     number: int
@@ -59,6 +63,11 @@ class Run:
     tolerance: int
     fraction: int
     modulus_bits: int
+    data_bits: int
+    bins: int
+    tail_ppm: int
+    scale: str
+    grid_bits: int
 
 
 class Rows:
@@ -129,9 +138,11 @@ def read_run(record: "dict[str, Any]") -> Run:
     run = Run()
     _whole(record, "v", 1, 1)
     run.number = _whole(record, "run", 1, _SEED_LIMIT)
-    run.kind = _word(record, "kind", ("tree", "gossip", "idle"))
+    run.kind = _word(record, "kind", ("tree", "gossip", "survey", "idle"))
     if run.kind == "idle":
         return run
+    if run.kind == "survey":
+        record = _with_shape(record, run)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -140,6 +151,10 @@ def read_run(record: "dict[str, Any]") -> Run:
     if not run.members:
         raise CoreError("members is empty")
     run.dataset = _dataset(record)
+    run.data_bits = run.bits
+    if run.kind == "survey":
+        run.grid_bits = run.bits
+        run.data_bits, run.bits = 32, _SURVEY_BITS
     run.init = _word(record, "init", ("local", "shared", "given"))
     run.centres = None
     if run.init == "given":
@@ -148,7 +163,7 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0
-    if run.kind == "tree":
+    if run.kind != "gossip":
         run.root = _whole(record, "root", 1, _MAX_ID)
         if run.root not in run.members:
             raise CoreError("root is %d: no member" % run.root)
@@ -156,6 +171,27 @@ def read_run(record: "dict[str, Any]") -> Run:
     else:
         _read_mass(record, run)
     return run
+
+
+def survey_shape(bins: int, scale: str) -> "tuple[int, int]":
+    """(K, max_steps) of a survey: the rows that count or that its state takes, and its steps (section 5)."""
+    digit = _ceil_log2(bins)
+    deviation = scale == "std"
+    return max(2 * (bins - 1), 7 if deviation else 5), 32 // digit + (1 if deviation else 0)
+
+
+def _with_shape(record: "dict[str, Any]", run: Run) -> "dict[str, Any]":
+    """What a survey adds; the record with the numbers that follow from it, and a start of zeros."""
+    run.bins = _whole(record, "bins", 2, 16)
+    if run.bins not in (2, 4, 16):
+        raise CoreError("bins is %d: 2, 4 or 16 is needed" % run.bins)
+    run.tail_ppm = _whole(record, "tail_ppm", 0, 499999)
+    run.scale = _word(record, "scale", ("one", "minmax", "std"))
+    k, steps = survey_shape(run.bins, run.scale)
+    record = dict(record)
+    record.update({"k": k, "max_steps": steps, "seed": 0, "init": "given"})
+    record["centres"] = [0] * (k * _whole(record, "n", 1, 512))
+    return record
 
 
 def _read_mass(record: "dict[str, Any]", run: Run) -> None:

@@ -261,6 +261,15 @@ class Session(session.Session):
 
     # ---- steps ----
 
+    def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
+        """What this node puts into a step: K rows of (m, u_1 ... u_n) as one list, and the SSD."""
+        return assign(self.points, centres, self.run.k)
+
+    def decide(self, commit: Commit, sums: "list[int]", previous: "list[int]") -> None:
+        """What the root makes of the total: the commit's centres, and its flags but for those of the end."""
+        commit.centres = update_centres(sums, self.run.k, self.run.n, previous)
+        commit.flags = KEPT if 0 in commit.counts else 0
+
     def _begin(self, step: int, centres: "list[int] | None", now: int) -> None:
         run = self.run
         if step == self._step:
@@ -271,7 +280,7 @@ class Session(session.Session):
         if centres is None:
             self._sums, self._ssd = [0] * run.rows, 0
         else:
-            self._sums, self._ssd = assign(self.points, centres, run.k)
+            self._sums, self._ssd = self.measure(centres)
         first = step == 0 and run.init == "local"
         self._start = _start_hash(run.seed) if first else centres_hash(centres or [])
         if self._twice == step:
@@ -307,10 +316,9 @@ class Session(session.Session):
         commit.contributors = self._contributors()
         self._absent &= ~commit.contributors
         commit.missing = self._absent | (self.held.missing if self.held else 0)
-        commit.centres = update_centres(sums, run.k, run.n, previous)
         commit.counts = [sums[row] for row in range(0, run.rows, run.n + 1)]
         commit.ssd = commit_ssd
-        commit.flags = KEPT if 0 in commit.counts else 0
+        self.decide(commit, sums, previous)
         if commit.centres == self._centres and not first:
             commit.flags |= FINAL | CONVERGED
         elif commit.step >= run.max_steps:

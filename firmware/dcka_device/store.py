@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dcka_core.points import Points
+    from dcka_core.survey_grid import SurveyGrid
 
+READINGS_FILE = "readings.bin"
 _DATA_FILE = "data.bin"
+_MADE = "points.new"
 _BOOT_FILE = "boots.txt"
 # Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
 _RUN_BYTES = 40960
@@ -79,6 +82,30 @@ class Store:
         points = self.points(aside, name)
         os.rename(aside, name)
         return points
+
+    def readings_dataset(self) -> bytes:
+        """The 8 bytes that name the readings; nothing where there are none. They are checked when they are read."""
+        try:
+            with open(READINGS_FILE, "rb") as file:
+                dataset: bytes = file.read(20)[12:]
+                return dataset
+        except OSError:
+            return b""
+
+    def make(self, grid: "SurveyGrid", alive: "Callable[[], object]") -> "Points | None":
+        """Quantise the readings into the data file; the old one stays where that fails.
+
+        alive: called every now and then. Raises OSError and CoreError.
+        """
+        readings = self.points(READINGS_FILE)
+        if readings is None:
+            raise OSError("no %s" % READINGS_FILE)
+        with open(_MADE, "wb") as file:
+            for piece in self._load("survey_points").data_file(readings, grid):
+                file.write(piece)
+                alive()
+        readings = None
+        return self.adopt(_MADE, _DATA_FILE)
 
 
 def _room() -> int:

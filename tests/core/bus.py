@@ -5,13 +5,16 @@ where `everything` is set, retained ones too) are lost, doubled or delayed past 
 """
 
 from array import array
+from hashlib import sha256
+from io import BytesIO
 from json import loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
-from dcka_core.points import new_points
+from dcka_core.points import load, new_points
 from dcka_core.starts import Stream
+from dcka_core.survey_points import data_file
 
 
 def make_points(n, bits, dataset, extents, readings):
@@ -22,6 +25,17 @@ def make_points(n, bits, dataset, extents, readings):
         here = min(points.per_block, count - start)
         points.blocks.append((array("H", readings[start * n : (start + here) * n]), here))
     points.digest = bytes([n, bits, count & 255, count >> 8 & 255]) + bytes(28)
+    return points
+
+
+def make_readings(n, dataset, values):
+    """Readings, as they were read, from a flat list of integers of 32 bits."""
+    count = len(values) // n
+    points = new_points(n, 32, count, dataset, [])
+    for start in range(0, count, points.per_block):
+        here = min(points.per_block, count - start)
+        points.blocks.append((array("i", values[start * n : (start + here) * n]), here))
+    points.digest = sha256(repr((n, values)).encode()).digest()
     return points
 
 
@@ -40,6 +54,8 @@ class Bus:
         self.nodes = {}
         self.flash = {}
         self.points = {}
+        # By node (dataset, a function that reads them); what it raises, a node has to cope with.
+        self.readings = {}
         self.boots = {}
         self.topics = {}
         self.offline = []
@@ -82,6 +98,10 @@ class Bus:
         self.topics[node] = []
         if self.points[node] is not None:
             self.perform(node, machine.data_loaded(self.points[node], self.now))
+        if node in self.readings:
+            self.perform(
+                node, machine.readings_held(self.readings[node][0], self.readings[node][1], self.now)
+            )
         for topic in machine.standing_topics():
             self.subscribe(node, topic)
         self.perform(node, machine.connected(self.now))
@@ -128,6 +148,17 @@ class Bus:
                 self.flash[node][action[1]] = before + bytes(action[2])
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
+            elif what == MAKE:
+                self.make(node, action[1])
+
+    def make(self, node, grid):
+        """Quantise a node's readings, as its shell would."""
+        content = b"".join([bytes(piece) for piece in data_file(self.readings[node][1](), grid)])
+        self.flash[node]["data.bin"] = content
+        self.points[node] = load(BytesIO(content))
+        machine = self.nodes[node]
+        machine.forget_data()
+        self.perform(node, machine.points_made(self.points[node], grid.clipped, self.now))
 
     # ---- broker ----
 

@@ -8,18 +8,19 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dcka.emulation.flash import Flash
+from dcka.emulation.flash import READINGS_FILE, Flash
 from dcka.emulation.gate import Gate
 from dcka.emulation.link import Link
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
+from dcka_core.survey_grid import SurveyGrid
 from dcka_core.ticks import PERIOD, diff
 
 # Places in the node's ledger (protocol, section 7).
@@ -93,6 +94,9 @@ class CPythonNode:
             self._do(self._node.data_failed(str(error), _now()))
         else:
             self._loaded(points)
+        readings = self._flash.readings_dataset()
+        if readings:
+            self._feed(self._node.readings_held, readings, self._readings)
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
         self._link.open()
@@ -159,6 +163,9 @@ class CPythonNode:
                 self._store(action)
 
     def _store(self, action: Any) -> None:
+        if action[0] == MAKE:
+            self._make(action[1])
+            return
         if action[0] != APPEND:
             self._adopt(action[1], action[2])
             return
@@ -175,7 +182,24 @@ class CPythonNode:
         except (OSError, CoreError) as error:
             self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
             points = self._flash.points()
+        else:
+            if points is not None and name == READINGS_FILE:
+                self._feed(self._node.readings_held, points.dataset, self._readings)
+                points = self._flash.points()
         self._loaded(points)
+
+    def _readings(self) -> Points | None:
+        return self._flash.points(READINGS_FILE)
+
+    def _make(self, grid: SurveyGrid) -> None:
+        """Make the points of a survey; where that fails, the old ones stay."""
+        try:
+            points = self._flash.make(grid)
+        except (OSError, CoreError) as error:
+            self._do(self._node.data_failed(f"the points can't be made: {error}", _now()))
+            return
+        points.kernel = accumulate
+        self._feed(self._node.points_made, points, grid.clipped)
 
     def _loaded(self, points: Points | None) -> None:
         if points is not None:

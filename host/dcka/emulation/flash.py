@@ -5,8 +5,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from dcka_core.points import Points, load
+from dcka_core.survey_grid import SurveyGrid
+from dcka_core.survey_points import data_file
 
 DATA_FILE = "data.bin"
+READINGS_FILE = "readings.bin"
 BOOT_FILE = "boots.txt"
 
 
@@ -49,6 +52,22 @@ class Flash(ABC):
         points = self.points(aside)
         self.rename(aside, name)
         return points
+
+    def readings_dataset(self) -> bytes:
+        """The 8 bytes that name the readings; none where there are no readings."""
+        return (self.read(READINGS_FILE) or b"")[12:20]
+
+    def make(self, grid: SurveyGrid) -> Points:
+        """Quantise the readings into the data file; the old one stays where that fails.
+
+        Raises OSError and CoreError.
+        """
+        readings = self.points(READINGS_FILE)
+        if readings is None:
+            raise FileNotFoundError(f"no {READINGS_FILE}")
+        content = b"".join(bytes(piece) for piece in data_file(readings, grid))
+        self.save(DATA_FILE, content)
+        return load(io.BytesIO(content))
 
 
 class MemoryFlash(Flash):

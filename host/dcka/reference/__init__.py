@@ -31,6 +31,13 @@ from dcka.reference.starts import (
     shared_start,
     start_hash,
 )
+from dcka.reference.survey import (
+    ReadingsGrid,
+    SurveyRun,
+    deviations,
+    readings_grid,
+    survey_run,
+)
 from dcka.reference.weights import (
     Rate,
     equal_shares,
@@ -54,8 +61,10 @@ __all__ = [
     "InnerClock",
     "Link",
     "Rate",
+    "ReadingsGrid",
     "StepCheck",
     "Stream",
+    "SurveyRun",
     "TreeRun",
     "TreeStep",
     "assign",
@@ -66,6 +75,7 @@ __all__ = [
     "cka_grid",
     "dcka",
     "degrees",
+    "deviations",
     "equal_shares",
     "experiment1_phases",
     "experiment2_phases",
@@ -85,10 +95,12 @@ __all__ = [
     "predicted_rate",
     "put_hash",
     "random_points_start",
+    "readings_grid",
     "round_half_up",
     "shared_start",
     "ssd",
     "start_hash",
+    "survey_run",
     "tree_run",
     "union",
 ]
