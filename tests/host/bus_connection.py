@@ -25,17 +25,22 @@ class HostBus(Bus):
         for action in actions:
             super().perform(node, [action])
             if action[0] == ADOPT:
-                self._load(node)
+                self._load(node, action[2])
 
-    def _load(self, node):
+    def _load(self, node, name):
         machine = self.nodes[node]
+        content = self.flash[node][name]
         try:
-            points = load(io.BytesIO(self.flash[node]["data.bin"]))
+            found = load(io.BytesIO(content))
         except CoreError as error:
             self.perform(node, machine.data_failed(str(error), self.now))
+            return
+        if name == "readings.bin":
+            self.readings[node] = found.dataset, lambda: load(io.BytesIO(content))
+            self.perform(node, machine.readings_held(*self.readings[node], self.now))
         else:
-            self.points[node] = points
-            self.perform(node, machine.data_loaded(points, self.now))
+            self.points[node] = found
+            self.perform(node, machine.data_loaded(found, self.now))
 
 
 class BusConnection:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Dataset(Gathered):
     clipped: tuple[int, ...]
     agreed: Agreed | None = None
 
-    file_name = data_file.POINTS_FILE
+    file_name: ClassVar[str] = data_file.POINTS_FILE
 
     @property
     def held(self) -> Mapping[int, NDArray[Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class ReadingSet(Gathered):
     numbers: dict[int, Numbers]
     decimals: int
 
-    file_name = data_file.READINGS_FILE
+    file_name: ClassVar[str] = data_file.READINGS_FILE
 
     @property
     def held(self) -> Mapping[int, NDArray[Any]]:

@@ -4,10 +4,10 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from dcka.errors import DckaError
-from dcka.inject.dataset import Dataset
+from dcka.inject.data_file import READINGS_FILE
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, await_online, named, require_single
@@ -25,6 +25,29 @@ LIMIT_S = 120.0
 _HEAD = bytes([1 << 4 | CHUNK])
 
 Progress = Callable[[int, int, int], None]
+
+
+class Parcel(Protocol):
+    """What is sent: a `Dataset`, or a `ReadingSet`."""
+
+    file_name: ClassVar[str]
+
+    @property
+    def id(self) -> bytes:
+        """The 8 bytes that name it."""
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """Whom it is for."""
+
+    def rows(self, node: int) -> int:
+        """The readings of a node."""
+
+    def data_file(self, node: int) -> bytes:
+        """The data file of a node."""
+
+    def record(self) -> dict[str, Any]:
+        """What is published of it."""
 
 
 class TransferError(DckaError):
@@ -51,7 +74,7 @@ class TransferResult:
 
 def send(
     connection: Connection,
-    dataset: Dataset,
+    dataset: Parcel,
     *,
     nodes: Collection[int] | None = None,
     limit_s: float = LIMIT_S,
@@ -87,7 +110,7 @@ class _Sending:
     """One data set on its way."""
 
     def __init__(
-        self, connection: Connection, dataset: Dataset, nodes: list[int], on_progress: Progress | None
+        self, connection: Connection, dataset: Parcel, nodes: list[int], on_progress: Progress | None
     ) -> None:
         self.inbox = Inbox(
             connection, {"got": self._take_answer, "dataset": self._take_record}, on_reconnect=self._say_again
@@ -137,7 +160,7 @@ class _Sending:
             error = file.error or ("" if self._is_over(node) else file.unfinished())
             results[node] = TransferResult(
                 node,
-                len(self._dataset.points[node]),
+                self._dataset.rows(node),
                 len(file.data),
                 file.chunks,
                 file.resent,
@@ -152,13 +175,17 @@ class _Sending:
 
     def _has(self, node: int) -> bool:
         status = self.inbox.statuses.get(node)
-        held = None if status is None else (status.dataset, status.rows)
-        return held == (self._dataset.id.hex(), len(self._dataset.points[node]))
+        if status is None:
+            return False
+        if self._dataset.file_name == READINGS_FILE:
+            return status.readings == self._dataset.id.hex()
+        return (status.dataset, status.rows) == (self._dataset.id.hex(), self._dataset.rows(node))
 
     def _is_published(self, node: int) -> bool:
         """Whether the record at the broker, which follows a whole transfer, has this node's very file."""
         mine, theirs = self._dataset.record(), self._published
-        return (theirs.get("dataset"), theirs.get("nodes")) == (mine["dataset"], mine["nodes"])
+        named = "readings" if self._dataset.file_name == READINGS_FILE and "readings" in theirs else "dataset"
+        return (theirs.get(named), theirs.get("nodes")) == (mine["dataset"], mine["nodes"])
 
     def _take_record(self, node: int, message: Message) -> None:
         self._published = read_object(message.payload) if message.payload else {}

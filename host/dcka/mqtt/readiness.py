@@ -62,6 +62,31 @@ def require_single(statuses: Statuses, nodes: Collection[int]) -> None:
         raise NotReady(f"{named(twins)}: {TWINS}", twins)
 
 
+def require_readings(statuses: Statuses, nodes: Collection[int], readings: str) -> None:
+    """Raises NotReady where one of `nodes`, all online, holds other readings than `readings` (16 hex digits)."""
+    held = {node: status.readings for node in nodes if (status := statuses.get(node)) is not None}
+    without_readings([node for node, own in held.items() if not own])
+    others = [node for node, own in held.items() if own != readings]
+    if others:
+        verb = "holds" if len(others) == 1 else "hold"
+        raise NotReady(
+            f"{named(others)} {verb} other readings ({held[others[0]]}) than the run's ({readings}): "
+            "give all nodes the same with dcka inject",
+            others,
+        )
+
+
+def without_readings(nodes: Collection[int]) -> None:
+    """Raises NotReady where there are any: nodes without readings can't agree on a range."""
+    if nodes:
+        verb = "has" if len(nodes) == 1 else "have"
+        raise NotReady(
+            f"{named(nodes)} {verb} no readings to agree on a range by: give the nodes theirs with dcka inject "
+            "--readings; firmware from before there were surveys keeps none, and has to be provisioned anew",
+            nodes,
+        )
+
+
 def require_dataset(statuses: Statuses, nodes: Collection[int], dataset: str) -> None:
     """Raises NotReady where one of `nodes`, all online, holds other data than `dataset` (16 hex digits)."""
     others = {node: status.dataset for node in nodes if (status := statuses.get(node)) is not None}

@@ -34,6 +34,9 @@ class NodeStatus:
     prepared: int = 0
     dataset: str = ""
     rows: int = 0
+    data: str = ""
+    readings: str = ""
+    clipped: tuple[int, ...] = ()
     heap: int = 0
     free: int = 0
     max_message: int = 0
@@ -101,6 +104,9 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         prepared=whole(record, "prepared", 0),
         dataset=_text(record, "dataset"),
         rows=whole(record, "rows", 0),
+        data=_text(record, "data"),
+        readings=_text(record, "readings"),
+        clipped=tuple(wholes(record, "clipped", ())),
         heap=whole(record, "heap", 0),
         free=whole(record, "free", 0),
         max_message=whole(record, "max_message", 0),

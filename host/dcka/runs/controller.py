@@ -13,12 +13,12 @@ from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset
+from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
 from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
 from dcka.runs.blame import STALLED, missed, stubborn
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
-from dcka.runs.plan import RunPlan, idle
+from dcka.runs.plan import SURVEY, RunPlan, idle
 
 LIMIT_S = 120.0
 PREPARE_S = (
@@ -107,7 +107,8 @@ class _Course:
         self._connection.subscribe("status/+")
         await_online(self.inbox, self._members, ready_s)
         self.inbox.drain()
-        require_dataset(self.inbox.statuses, self._members, self._plan.dataset_id)
+        require = require_readings if self._plan.kind == SURVEY else require_dataset
+        require(self.inbox.statuses, self._members, self._plan.dataset_id)
 
     def prepare(self, limit_s: float) -> None:
         """Give every member its rows, and wait until each says that it has them."""

@@ -24,6 +24,7 @@ from dcka_core.record import Run, read_rows, read_run
 Json = dict[str, Any]
 
 VERSION = 1
+SURVEY = "survey"  # the kind of a run in which the nodes agree on the range of their readings
 PARTS = 256  # of a grid step, in which a tolerance is stated
 # A share loses up to 2^-f of its mass by each floor, and the ratios of two nodes with the same mass may differ by
 # some of the 1/256 parts for ever: below this a step would not settle.
@@ -55,7 +56,7 @@ class RunPlan:
 
     @property
     def kind(self) -> str:
-        """ "tree" or "gossip"."""
+        """ "tree", "gossip" or "survey"."""
         return str(self.record["kind"])
 
     @property
@@ -86,7 +87,7 @@ def plan(
     if centres is not None:
         overrides = {**overrides, "k": len(centres)}
     config = config.replaced("run", None, **overrides)
-    points = _points(config, dataset)
+    points = points_of(config, dataset)
     dimensions = _dimensions(dataset)
     _require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))
     made = schedule(config.graph, config.run.schedule, config.topology.root)
@@ -102,7 +103,7 @@ def plan(
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
-    bound = _bound(_checked(record, rows), record, rows, max_message or {})
+    bound = _bound(checked(record, rows), record, rows, max_message or {})
     return RunPlan(run_number, record, rows, made.root, made.members, made.window, bound, dataset, notes)
 
 
@@ -130,7 +131,7 @@ def _record(config: Config, dataset: Json, made: Schedule, number: int, points: 
     }
 
 
-def _points(config: Config, dataset: Json) -> int:
+def points_of(config: Config, dataset: Json) -> int:
     """M; raises PlanError where the data set is another network's."""
     try:
         rows = {int(node): int(entry["rows"]) for node, entry in dataset["nodes"].items()}
@@ -204,7 +205,7 @@ def _is_table(centres: Sequence[Sequence[float]], dimensions: int) -> bool:
     return len(centres) > 0 and all(len(centre) == dimensions for centre in centres)
 
 
-def _checked(record: Json, rows: Mapping[int, Json]) -> Run:
+def checked(record: Json, rows: Mapping[int, Json]) -> Run:
     """The run as a node reads it, by the node's own code. Raises PlanError."""
     try:
         for row in rows.values():
@@ -220,9 +221,7 @@ def _bound(run: Run, record: Json, rows: Mapping[int, Json], max_message: Mappin
     consensus = message_bound(run, groups)
     longest_rows = max(len(encoded(row)) for row in rows.values())
     bound = max(consensus, len(encoded(record)), longest_rows)
-    limits = {node: max_message.get(node, DEFAULT_MAX_MESSAGE) for node in run.members}
-    node = min(limits, key=lambda one: (limits[one], one))
-    limit = limits[node]
+    node, limit = smallest(run.members, max_message)
     if bound <= limit:
         return bound
     takes = f"node {node} takes {limit:,} (max_message in its node.json)"
@@ -237,6 +236,13 @@ def _bound(run: Run, record: Json, rows: Mapping[int, Json], max_message: Mappin
         f"the run's record has {len(encoded(record)):,} bytes and a node's rows up to {longest_rows:,}, and "
         f"{takes}: raise max_message to {bound:,}, or take a topology with fewer links"
     )
+
+
+def smallest(members: Sequence[int], max_message: Mapping[int, int]) -> tuple[int, int]:
+    """The node that takes the smallest messages, the first of several, and how many bytes that are."""
+    limits = {node: max_message.get(node, DEFAULT_MAX_MESSAGE) for node in members}
+    node = min(limits, key=lambda one: (limits[one], one))
+    return node, limits[node]
 
 
 def _groups(rows: Mapping[int, Json]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from dcka.config import State
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import READY_S, NotReady, await_online, named
+from dcka.mqtt.readiness import READY_S, NotReady, await_online, named, without_readings
 from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
 from dcka.runs.outcome import Outcome
 
@@ -39,6 +39,14 @@ class Survey:
                 f"the nodes hold different data sets ({parts}); give all the same with dcka inject"
             )
         return next(iter(held))
+
+    def held_readings(self) -> str:
+        """The readings that all nodes hold, 16 hex digits. Raises NotReady where they differ, or some have none."""
+        without_readings([node for node, status in self.statuses.items() if not status.readings])
+        first = next(iter(self.statuses.values())).readings
+        if any(status.readings != first for status in self.statuses.values()):
+            raise NotReady("the nodes hold different readings; give all the same with dcka inject")
+        return first
 
 
 def survey(connection: Connection, nodes: Collection[int], ready_s: float = READY_S) -> Survey:

@@ -1,0 +1,60 @@
+"""What a survey will be: the run in which nodes agree on the range of their readings (docs/protocol.md, section 5)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dcka.config import Config
+from dcka.inject.quantise import bits_for
+from dcka.mqtt.connection import encoded
+from dcka.runs.plan import SURVEY, VERSION, Json, PlanError, RunPlan, checked, points_of, smallest
+from dcka.topology import schedule
+from dcka_core.bounds import message_bound
+
+BINS = (16, 4, 2)
+"""Readings are told apart by so many thresholds a step, less one: the more, the fewer steps and the larger messages."""
+
+
+def plan_survey(
+    config: Config,
+    readings: Mapping[str, Any],
+    run_number: int,
+    *,
+    max_message: Mapping[int, int] | None = None,
+) -> RunPlan:
+    """Run `run_number` of the network: a survey, by [data] of `config`, of the readings of a `ReadingSet.record`.
+
+    It goes over the tree whatever the schedule of the clustering. `max_message` as in `plan`. Raises PlanError.
+    """
+    record = dict(readings)
+    made = schedule(config.graph, "tree", config.topology.root)
+    rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
+    run: Json = {
+        "v": VERSION,
+        "run": run_number,
+        "kind": SURVEY,
+        "members": list(made.members),
+        "root": made.root,
+        "depth": made.depth,
+        "dataset": record["dataset"],
+        "points": points_of(config, record),
+        "n": record["n"],
+        "bits": bits_for(int(record["n"])),
+        "patience_ms": config.run.patience_ms,
+        "tail_ppm": config.data.tail_ppm,
+        "scale": config.data.scale,
+    }
+    node, limit = smallest(made.members, max_message or {})
+    bound = 0
+    for bins in BINS:
+        asked = {**run, "bins": bins}
+        bound = max(
+            message_bound(checked(asked, rows)),
+            len(encoded(asked)),
+            *(len(encoded(row)) for row in rows.values()),
+        )
+        if bound <= limit:
+            return RunPlan(run_number, asked, rows, made.root, made.members, 0, bound, record)
+    raise PlanError(
+        f"to agree on the range of {record['n']} columns the nodes send messages of up to {bound:,} bytes, and node "
+        f'{node} takes {limit:,} (max_message in its node.json): raise it, take fewer columns, or range = "host"'
+    )
