@@ -1,6 +1,7 @@
 """Check the outcome of a run against the reference, which shares no code with the nodes."""
 
-from dcka.check.judge import check
+from dcka.check.judge import Surveyed, check
+from dcka.check.survey import check_survey
 from dcka.check.verdict import Verdict
 
-__all__ = ["Verdict", "check"]
+__all__ = ["Surveyed", "Verdict", "check", "check_survey"]

@@ -34,13 +34,18 @@ def beside_cka(
     """The nodes' final `centres` on the grid, beside CKA in float64 from the same start.
 
     `reference` has the start: for `local` the centres after the first consensus, for the others the common
-    ones. A run of `steps` that did not converge is set beside CKA after as many.
+    ones. Where the nodes have agreed on the range, readings beyond the grid count as its ends: that was asked for.
+    A run of `steps` that did not converge is set beside CKA after as many.
     """
     dataset = subject.dataset
     used = 1 if subject.run.init == "local" else 0
     start = reference.steps[0].centres if used else subject.members.basis
     grid = dataset.grid
-    readings = {node: grid.scaled(dataset.values[node]) for node in subject.ids}
+    own_range = dataset.agreed is not None
+    readings = {
+        node: grid.scaled(grid.within(values) if own_range else values)
+        for node, values in ((node, dataset.values[node]) for node in subject.ids)
+    }
     limit = MOST_STEPS if converged else steps - used
     result = cka(np.concatenate(list(readings.values())), grid.scaled(grid.to_units(start)), limit)
     own = sum(
@@ -76,6 +81,5 @@ def tell_beside(subject: Subject, beside: Beside, found: Findings) -> None:
     )
     clipped = sum(subject.dataset.clipped)
     if clipped:
-        found.hold(
-            f"{clipped:,} readings lie outside the range and were clipped: that comparison has them whole"
-        )
+        whole = "has them whole" if subject.dataset.agreed is None else "has them clipped, too"
+        found.hold(f"{clipped:,} readings lie outside the range and were clipped: that comparison {whole}")

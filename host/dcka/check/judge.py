@@ -1,23 +1,38 @@
 """`check`: the outcome of a run, judged."""
 
+from dataclasses import dataclass
+
 from dcka.check.gossip import check_gossip
 from dcka.check.subject import bring_together
+from dcka.check.survey import check_survey
 from dcka.check.tree import check_tree
 from dcka.check.verdict import Findings, Verdict
 from dcka.inject.dataset import Dataset
+from dcka.inject.readings import ReadingSet
 from dcka.runs.outcome import Outcome
 
 
-def check(outcome: Outcome, dataset: Dataset) -> Verdict:
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """How the grid of a data set came about: the survey's outcome, and the readings that it was about."""
+
+    outcome: Outcome
+    readings: ReadingSet
+
+
+def check(outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None) -> Verdict:
     """Whether the nodes came to what the reference says they have to.
 
     `tree`: every node's final centres, counts and SSD are the integer reference's, bit for bit. `gossip`: in each
     step every node put in the sums of its own readings and came to Σu/Σm within the tolerance, and the final SSD
     is CKA's. A run that did not finish, or is of another data set, fails. Whatever is wrong with an outcome is a
-    reason in the verdict; nothing is raised.
+    reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves. A survey
+    that fails makes the run fail that went by it.
     """
     found = Findings(outcome.kind)
     whole = bring_together(outcome, dataset, found)
+    if dataset.agreed is not None:
+        _check_agreed(dataset, surveyed, found)
     if whole is not None and dataset.grid.scale != "one":
         found.figures["scale"] = dataset.grid.scale
         found.hold(
@@ -29,3 +44,17 @@ def check(outcome: Outcome, dataset: Dataset) -> Verdict:
     elif whole is not None:
         check_gossip(whole, found)
     return found.verdict()
+
+
+def _check_agreed(dataset: Dataset, surveyed: Surveyed | None, found: Findings) -> None:
+    """The survey before the run. Whom it went on without is told; the run's own result is whole none the less."""
+    if surveyed is None:
+        found.hold("the survey in which the nodes agreed on the range is not kept here, and was not checked")
+        return
+    verdict = check_survey(surveyed.outcome, surveyed.readings, dataset)
+    found.figures["survey"] = {"verdict": verdict.word, **verdict.figures}
+    said = [f"survey: {reason}" for reason in verdict.reasons]
+    if verdict.word == "FAIL":
+        found.fail(*said)
+    for reason in said:
+        found.hold(reason)

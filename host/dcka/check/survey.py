@@ -33,7 +33,7 @@ def check_survey(outcome: Outcome, readings: ReadingSet, dataset: Dataset | None
             _check_kept(dataset, readings, reference.grid, found)
         for node in outcome.missing:
             found.miss(f"node {node}: its readings are not in all steps of the survey, or it gave no result")
-        _tell(reference, readings, run, found)
+        _tell(reference, readings, found)
     found.figures["bit_identical"] = not found.failed and not outcome.missing
     return found.verdict()
 
@@ -156,11 +156,8 @@ def _check_kept(dataset: Dataset, readings: ReadingSet, grid: ReadingsGrid, foun
         )
 
 
-def _tell(reference: SurveyRun, readings: ReadingSet, run: Run, found: Findings) -> None:
+def _tell(reference: SurveyRun, readings: ReadingSet, found: Findings) -> None:
     """The range in the user's units, as figures."""
     place = 10.0**-readings.decimals
     for name, ends in (("low", reference.low), ("high", reference.high)):
         found.figures[name] = dict(zip(readings.columns, (ends * place).tolist(), strict=True))
-    tail = run.tail_ppm * readings.size // 1_000_000
-    if tail and not found.failed:
-        found.hold(f"{tail:,} of {readings.size:,} readings lie beyond either end, in every column, or at it")

@@ -1,11 +1,18 @@
 """`dcka check`: the outcome of a run against the reference."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
+from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.check import Surveyed
+    from dcka.config import State
+    from dcka.inject.dataset import Dataset
 
 
 @click.command(
@@ -42,21 +49,33 @@ def command(
 
     tree: every node's centres, counts and SSD must be the reference's, bit for bit; where nodes were missing, those
     of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
-    the sums of its own readings, and have come to their quotient within the tolerance. The exit code is 0 for PASS
+    the sums of its own readings, and have come to their quotient within the tolerance. Where the nodes agreed on the
+    range of their readings, that is checked too, with each node's points. The exit code is 0 for PASS
     and 1 for PARTIAL and FAIL.
     """
-    from dcka.check import check
+    from dcka.check import check, check_survey
     from dcka.config import State, find_network_file
     from dcka.inject.dataset import Dataset
+    from dcka.inject.readings import ReadingSet
+    from dcka.runs.held import kept_here
     from dcka.runs.outcome import Outcome
+    from dcka.runs.plan import SURVEY
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
     outcome = Outcome.load(kept, run)
-    dataset = Dataset.load(kept.folder)
-    verdict = check(outcome, dataset)
+    if outcome.kind == SURVEY:
+        verdict = check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept))
+        dataset = None
+    else:
+        dataset = Dataset.load(kept.folder)
+        verdict = check(outcome, dataset, _surveyed(dataset, kept))
+    if picture is not None and dataset is None:
+        raise UsageError(
+            f"run {outcome.run} is a survey, of which there is no picture: draw the run that came after it"
+        )
     record: dict[str, object] = {"verdict": verdict.word, "run": outcome.run, "kind": verdict.kind}
     record |= {"reasons": verdict.reasons, **verdict.figures}
-    if picture is not None:
+    if picture is not None and dataset is not None:
         from dcka.plots import draw_run, panel
 
         title = f"{dataset.name}, run {outcome.run}"
@@ -65,3 +84,21 @@ def command(
     lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
+
+
+def _surveyed(dataset: "Dataset", kept: "State") -> "Surveyed | None":
+    """How the grid of the data set came about, where the nodes agreed on it and all of that is kept here."""
+    from dcka.check import Surveyed
+    from dcka.inject.readings import ReadingSet
+    from dcka.runs.held import kept_here
+    from dcka.runs.outcome import Outcome, OutcomeError
+
+    readings = kept_here(ReadingSet, kept)
+    if dataset.agreed is None or readings is None:
+        return None
+    if readings.id.hex() != dataset.agreed.readings["dataset"]:
+        return None  # others were injected since
+    try:
+        return Surveyed(Outcome.load(kept, dataset.agreed.run), readings)
+    except OutcomeError:
+        return None  # the verdict says that it was not checked

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dcka.cli.options import examples, faults_of, json_option, radio_options
+from dcka.cli.options import examples, faults_of, json_option, radio_options, range_choice
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -25,6 +25,7 @@ SCHEDULES = ("both", "gossip", "tree")
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
         "dcka demo --loss 0.2                          every fifth message between nodes is lost",
+        "dcka demo --range quantile --spike            a wild reading costs the others nothing",
         "dcka demo --kill-node 3 --at-step 4 --allow-partial",
         "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
     ),
@@ -47,6 +48,8 @@ SCHEDULES = ("both", "gossip", "tree")
     "--schedule", type=click.Choice(SCHEDULES), default="both", show_default=True,
     help="The paper's gossip, the exact tree, or one after the other from the same start.",
 )  # fmt: skip
+@range_choice
+@click.option("--spike", is_flag=True, help="Move one reading 100 standard deviations away from all others.")
 @click.option("--k", type=int, metavar="K", help="Clusters.  [default: 9 for gaussians, 4 for suthaharan]")
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option(
@@ -85,6 +88,10 @@ def command(
     duplicate: float,
     reorder: float,
     delay_ms: float,
+    range: str | None,
+    tail: float | None,
+    scale: str | None,
+    spike: bool,
     output: Output,
     **mishaps: Any,
 ) -> int:
@@ -118,6 +125,12 @@ def command(
         out=out,
         faults=faults_of(loss, duplicate, reorder, delay_ms),
         mishaps=happens,
+        data={
+            name: value
+            for name, value in (("range", range), ("tail", tail), ("scale", scale))
+            if value is not None
+        },
+        spike=spike,
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")

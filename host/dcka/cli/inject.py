@@ -16,12 +16,20 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
-from dcka.cli.readings import dataset_of, facts_of, reading_options, warn_of_k, words_of
+from dcka.cli.readings import (
+    data_of,
+    facts_of,
+    note_of_options,
+    reading_options,
+    warn_of_k,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from dcka.broker import BrokerUrl
     from dcka.config import Config
     from dcka.inject.dataset import Dataset
+    from dcka.inject.readings import ReadingSet
 
 
 @click.command(
@@ -30,6 +38,8 @@ if TYPE_CHECKING:
         "dcka inject readings.csv                     every column of numbers, rows dealt in turn",
         "dcka inject readings.csv --split-by mote --columns humidity,temperature",
         "dcka inject export.csv --delimiter ';' --decimal ',' --missing-marker -200",
+        "dcka inject readings.csv --scale std         each column counts by its standard deviation",
+        "dcka inject readings.csv --range quantile    the nodes agree on the range, wild readings left out",
         "dcka inject --data gaussians                 the nine Gaussians of the paper",
         "dcka inject --data suthaharan                four real motes, for a network of four nodes",
     ),
@@ -56,10 +66,11 @@ def command(
     from dcka.mqtt.address import broker_of
 
     config = configuration(network)
-    dataset = dataset_of(file, data, config, reading)
+    dataset = data_of(file, data, config, reading)
     for sentence in dataset.report.sentences():
         output.say(sentence)
     warn_of_k(dataset, config, output)
+    note_of_options(config, reading, output)
     folder = state_of(config, state)
     record = _send(dataset, config, broker_of(config, folder, broker))
     folder.make_folder(folder.folder)
@@ -67,7 +78,7 @@ def command(
     output.result(record, words_of(record, config))
 
 
-def _send(dataset: "Dataset", config: "Config", url: "BrokerUrl") -> dict[str, Any]:
+def _send(dataset: "Dataset | ReadingSet", config: "Config", url: "BrokerUrl") -> dict[str, Any]:
     """Send it; what was sent, as the verb's record."""
     from dcka.inject.transfer import send
     from dcka.mqtt.connection import Connection

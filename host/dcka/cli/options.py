@@ -66,6 +66,28 @@ def broker_option(command: Decorated) -> Decorated:
     )(command)
 
 
+RANGES = ("host", "minmax", "quantile")
+"""Who finds the range of the readings, and by what."""
+
+
+def range_options() -> list[Callable[[Decorated], Decorated]]:
+    """`--tail` and `--scale`, which go with `--range`."""
+    return [
+        click.option("--tail", type=float, metavar="P", help="quantile: the part cut off at either end."),
+        click.option(
+            "--scale", metavar="HOW", help="one step for all columns; or each by its minmax or std."
+        ),
+    ]
+
+
+def range_choice(command: Decorated) -> Decorated:
+    """`--range WORD`, `--tail`, `--scale`; the function gets `range`, `tail` and `scale`, each None where not given."""
+    words = click.option("--range", metavar="WHO", help="host, minmax or quantile: who finds the range.")
+    for option in reversed([words, *range_options()]):
+        command = option(command)
+    return command
+
+
 def radio_options(command: Decorated) -> Decorated:
     """`--loss`, `--duplicate`, `--reorder`, `--delay-ms`; the function gets them by these names, for `faults_of`."""
     shares = (

@@ -2,13 +2,12 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from dcka.cli.options import Decorated
+from dcka.cli.options import RANGES, Decorated, range_options
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from dcka.config.sections import DataSection
     from dcka.inject.csv_reader import Table
     from dcka.inject.dataset import Dataset
+    from dcka.inject.gathered import Gathered
     from dcka.inject.quantise import Scale
+    from dcka.inject.readings import ReadingSet
     from dcka.inject.sieve import Missing
     from dcka.inject.split import How
-
-RANGES = ("host", "minmax", "quantile")
 
 _OPTIONS = (
     click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.csv]"),
@@ -52,8 +51,13 @@ _OPTIONS = (
         help="host, minmax or quantile: who finds the range (docs/data.md). Or the range of a column, in their order "
         "or as COLUMN=LOW,HIGH; repeated.",
     ),
-    click.option("--tail", type=float, metavar="P", help="quantile: the part that is cut off at either end."),
-    click.option("--scale", metavar="HOW", help="one step for all columns, or each by its minmax or std."),
+    *range_options(),
+    click.option(
+        "--readings",
+        is_flag=True,
+        default=None,
+        help="Send the readings themselves, for a range that the nodes agree on.",
+    ),
 )
 
 
@@ -67,25 +71,83 @@ def reading_options(command: Decorated) -> Decorated:
     return command
 
 
-def dataset_of(file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]) -> "Dataset":
-    """What the call names: a file as `reading` has it, or an example. Raises UsageError."""
-    if file is not None and data is None:
-        return _read(file, config, reading)
-    if data is None or file is not None:
+def data_of(
+    file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]
+) -> "Dataset | ReadingSet":
+    """What the call names: a file as `reading` has it, or an example. Raises UsageError.
+
+    On a grid, or, where the nodes are to agree on the range, the readings themselves.
+    """
+    from dcka.inject.dataset import on_grid
+    from dcka.inject.readings import as_readings
+
+    if (data is None) == (file is None):
         raise UsageError("name a file, or an example with --data gaussians or --data suthaharan; not both")
-    if any(value not in (None, ()) for value in reading.values()):
+    settings = _settings(config, reading)
+    if file is not None:
+        found, ranges = _read(file, config, settings, reading)
+    else:
+        _require_no_cells(str(data), reading)
+        found, ranges = _example(str(data), config), None
+    if settings.range == "host" and not reading["readings"]:
+        return on_grid(found, ranges, cast("Scale", settings.scale))
+    if ranges is not None:
+        raise UsageError(
+            "--range LOW,HIGH is a range that is known, and the nodes are to agree on it: leave it out, or take "
+            "--range host"
+        )
+    return as_readings(found, settings.scale)
+
+
+def dataset_of(file: Path | None, data: str | None, config: "Config", reading: dict[str, Any]) -> "Dataset":
+    """As `data_of`, for data that go over a cable. Raises UsageError for what is on no grid yet."""
+    from dcka.inject.dataset import Dataset
+
+    found = data_of(file, data, config, reading)
+    if not isinstance(found, Dataset):
+        raise UsageError(
+            "over a cable go data whose range is known: pass --range host, or give the nodes their readings over MQTT, "
+            "with dcka inject"
+        )
+    return found
+
+
+def note_of_options(config: "Config", reading: dict[str, Any], output: Output) -> None:
+    """What was said of range and scale for this call alone has to be said to `dcka run` too."""
+    asked, usual = _settings(config, reading), config.data
+    said = [
+        f"--{name} {getattr(asked, name)}"
+        for name in ("tail", "scale")
+        if getattr(asked, name) != getattr(usual, name)
+    ]
+    if reading["readings"] and asked.range == "host":
+        said.insert(0, "--range minmax or --range quantile")
+    elif asked.range != usual.range:
+        said.insert(0, f"--range {asked.range}")
+    if said:
+        output.say(f"note: run with {' '.join(said)} too, or write it under [data] of {config.source.name}")
+
+
+def _require_no_cells(data: str, reading: dict[str, Any]) -> None:
+    """Raises UsageError where an example is named, and what goes with a file."""
+    of_range = ("ranges", "tail", "scale", "readings")
+    said = any(value not in (None, ()) for name, value in reading.items() if name not in of_range)
+    if said or any(text not in RANGES for text in reading["ranges"]):
         raise UsageError(
             f"--data {data} is read already: the options for columns, rows and cells go with a file"
         )
-    return _example(data, config)
 
 
-def _read(file: Path, config: "Config", reading: dict[str, Any]) -> "Dataset":
-    """The readings of a file, shared out over the nodes. Raises UsageError and DataError."""
+def _read(
+    file: Path, config: "Config", settings: "DataSection", reading: dict[str, Any]
+) -> tuple["Gathered", list[tuple[float, float]] | None]:
+    """The readings of a file, shared out over the nodes, and the ranges that are given for its columns.
+
+    Raises UsageError and DataError.
+    """
     from dcka.inject.csv_reader import read_csv
-    from dcka.inject.dataset import build
+    from dcka.inject.gathered import gather
 
-    settings = _settings(config, reading)
     by_column = None if reading["split"] else settings.split_by
     table = read_csv(
         file,
@@ -97,7 +159,7 @@ def _read(file: Path, config: "Config", reading: dict[str, Any]) -> "Dataset":
     )
     how = cast("How", "column" if by_column else settings.split)
     ranges = _ranges([text for text in reading["ranges"] if text not in RANGES], table)
-    return build(table, config.ids, how, range=ranges, scale=cast("Scale", settings.scale))
+    return gather(table, config.ids, how), ranges
 
 
 def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
@@ -136,9 +198,10 @@ def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] |
     return [ends[name] for name in table.columns]
 
 
-def _example(name: str, config: "Config") -> "Dataset":
+def _example(name: str, config: "Config") -> "Gathered":
     """An example for the network's nodes, in the order of their ids. Raises UsageError where it does not fit."""
     from dcka.datasets import gaussians, suthaharan
+    from dcka.inject.gathered import Gathered
 
     if name == "gaussians":
         made = gaussians(config.run.seed, len(config.ids))
@@ -153,16 +216,17 @@ def _example(name: str, config: "Config") -> "Dataset":
         )
     new = dict(zip(made.node_ids, config.ids, strict=True))
     labels = made.labels and {new[node]: texts for node, texts in made.labels.items()}
-    return replace(
-        made,
-        points={new[node]: points for node, points in made.points.items()},
-        values={new[node]: values for node, values in made.values.items()},
-        labels=labels,
-        groups={new[node]: group for node, group in made.groups.items()},
+    return Gathered(
+        made.name,
+        made.columns,
+        {new[node]: values for node, values in made.values.items()},
+        labels,
+        {new[node]: group for node, group in made.groups.items()},
+        made.report,
     )
 
 
-def warn_of_k(dataset: "Dataset", config: "Config", output: Output) -> None:
+def warn_of_k(dataset: "Gathered", config: "Config", output: Output) -> None:
     """The run will refuse it, and it may have another K by then; but now the data are before one's eyes."""
     from dcka.inject.errors import DataError
 
@@ -172,33 +236,42 @@ def warn_of_k(dataset: "Dataset", config: "Config", output: Output) -> None:
         output.say(f"warning: {error}, or run with --k")
 
 
-def facts_of(dataset: "Dataset") -> dict[str, Any]:
+def facts_of(dataset: "Dataset | ReadingSet") -> dict[str, Any]:
     """What a verb's record says of the data set that the nodes hold now."""
-    return {
+    from dcka.inject.readings import ReadingSet
+
+    common = {
         "dataset": dataset.id.hex(),
         "name": dataset.name,
         "columns": dataset.columns,
         "points": dataset.size,
-        "nodes": {node: len(points) for node, points in dataset.points.items()},
+        "nodes": {node: dataset.rows(node) for node in dataset.node_ids},
         "groups": dataset.groups,
+        "dropped": len(dataset.report.dropped),
+        "blank": dataset.report.blank,
+        "warnings": dataset.report.warnings,
+    }
+    if isinstance(dataset, ReadingSet):
+        return {**common, "readings": True, "decimals": dataset.decimals, "clipped": {}}
+    return {
+        **common,
+        "readings": False,
         "bits": dataset.grid.bits,
         "scale": dataset.grid.scale,
         "step": dataset.grid.step if dataset.grid.scale == "one" else None,
         "steps": dataset.grid.steps,
         "offset": dataset.grid.offset,
-        "dropped": len(dataset.report.dropped),
-        "blank": dataset.report.blank,
         "clipped": dict(zip(dataset.columns, dataset.clipped, strict=True)),
         "constant": dataset.grid.constant,
-        "warnings": dataset.report.warnings,
     }
 
 
 def words_of(record: dict[str, Any], config: "Config") -> str:
     """The same in sentences; `record` has `skipped` beside, the nodes that had theirs already."""
+    what, which = ("readings", "readings") if record["readings"] else ("points", "data set")
     lines = [
-        f"{config.network.name}: {len(record['nodes'])} nodes hold {record['points']:,} points of "
-        f"{', '.join(record['columns'])} (data set {record['dataset']})"
+        f"{config.network.name}: {len(record['nodes'])} nodes hold {record['points']:,} {what} of "
+        f"{', '.join(record['columns'])} ({which} {record['dataset']})"
     ]
     if record["skipped"]:
         lines.append(f"{len(record['skipped'])} of them had theirs already")

@@ -14,6 +14,7 @@ from dcka.cli.options import (
     examples,
     json_option,
     network_option,
+    range_choice,
     state_of,
     state_option,
 )
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dcka.config import Config, State
     from dcka.mqtt import Connection
     from dcka.runs.outcome import Outcome
-    from dcka.runs.survey import Survey
 
 Json = dict[str, Any]
 
@@ -37,6 +37,7 @@ Json = dict[str, Any]
         "dcka run                              as network.toml has it",
         "dcka run --schedule gossip            the paper's consensus instead of the exact one",
         "dcka run --k 4 --init shared --seed 7 --json",
+        "dcka run --range quantile             the nodes agree on the range first (docs/data.md)",
         "dcka run --allow-partial              exit code 0 also where nodes were missing",
         "dcka run --stop                       end a run whose host has gone",
     ),
@@ -52,6 +53,7 @@ Json = dict[str, Any]
 @click.option(
     "--slots", type=int, metavar="N", help="gossip: slots in every step; 0 = stop by the tolerance."
 )
+@range_choice
 @click.option("--patience-ms", type=int, metavar="MS", help="How long a node waits for the others.")
 @click.option(
     "--limit", type=click.FloatRange(min=0.1), default=120.0, show_default=True, metavar="S",
@@ -75,18 +77,24 @@ def command(
     limit: float,
     allow_partial: bool,
     stop: bool,
+    range: str | None,
+    tail: float | None,
+    scale: str | None,
     **overrides: object,
 ) -> int:
     """Cluster the readings that the nodes hold.
 
-    What is not given here is as network.toml has it. Exit code 0 says that every node has given its result and
-    holds the final centres, with everybody's readings in every step; 1 that the run was ended before, and who was
-    waited for, or that it is partial, and who was missing. The outcome is kept in the state folder, for dcka check.
+    What is not given here is as network.toml has it. Where the nodes hold readings, and no points of the range and
+    scale that [data] names, they agree on these first, in a run of its own. Exit code 0 says that every node has
+    given its result and holds the final centres, with everybody's readings in every step; 1 that the run was ended
+    before, and who was waited for, or that it is partial, and who was missing. The outcome is kept in the state folder,
+    for dcka check.
     """
     from dcka.mqtt.address import broker_of
     from dcka.mqtt.connection import Connection
 
     config = configuration(network).replaced("run", None, **overrides)
+    config = config.replaced("data", None, range=range, tail=tail, scale=scale)
     folder = state_of(config, state)
     with Connection(broker_of(config, folder, broker), config.network.name) as connection:
         if stop:
@@ -101,37 +109,26 @@ def _run(
 ) -> tuple["Outcome", Json]:
     """(the outcome, the record of the data set)."""
     from dcka.runs.controller import run
+    from dcka.runs.held import held_data, settled_data
     from dcka.runs.plan import plan
     from dcka.runs.survey import next_number, survey
 
     with _View(output) as view:
         view.show(f"waiting for {len(config.ids)} nodes at {connection.url}")
         found = survey(connection, config.ids)
-        dataset, distinct = _dataset(found, folder)
-        made = plan(
-            config, dataset, next_number(found, folder), max_message=found.max_message, distinct=distinct
-        )
+        number = next_number(found, folder)
+        if config.data.range == "host":
+            dataset, distinct = held_data(found, config, folder)
+        else:
+            held = settled_data(connection, config, found, number, folder, limit_s=limit, on_event=view.take)
+            for note in held.notes:
+                output.say(note)
+            dataset, distinct = held.record, held.distinct
+            number += held.surveyed
+        made = plan(config, dataset, number, max_message=found.max_message, distinct=distinct)
         for note in made.notes:
             output.say(f"note: {note}")
         return run(connection, made, limit_s=limit, on_event=view.take), made.dataset
-
-
-def _dataset(found: "Survey", folder: "State") -> tuple[Json, int | None]:
-    """The record of the data set that the nodes hold, and its distinct points where it is kept here."""
-    from dcka.inject.dataset import Dataset
-    from dcka.inject.errors import DataError
-
-    held = found.held_dataset()
-    with contextlib.suppress(DataError):  # none here, or a damaged one: the broker may have the record
-        kept = Dataset.load(folder.folder)
-        if kept.id.hex() == held:
-            return kept.record(), kept.distinct_points()
-    if found.dataset_record is not None and found.dataset_record["dataset"] == held:
-        return found.dataset_record, None
-    raise DckaError(
-        f"the nodes hold data set {held}, and neither the broker nor {folder.folder} knows its grid; "
-        f"inject the data again"
-    )
 
 
 def _report(outcome: "Outcome", dataset: Json, allow_partial: bool, output: Output) -> int:
@@ -173,6 +170,7 @@ class _View:
         self._status: Status | None = None
         self._resources = contextlib.ExitStack()
         self._handlers: dict[str, Callable[[Json], None]] = {
+            "surveying": lambda data: self.show(f"run {data['run']}: the nodes agree on the range"),
             "begun": lambda data: self.show(f"run {data['run']}: begun"),
             "step": lambda data: self.show(f"run {data['run']}: step {data['step'] + 1}"),
             "waiting": self._waiting,

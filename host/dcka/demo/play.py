@@ -3,22 +3,27 @@
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from dcka.check import Verdict, check
+from dcka.check import Surveyed, Verdict, check
 from dcka.config import Config
+from dcka.demo.material import material, resolution
 from dcka.demo.mishaps import Course, Mishaps
 from dcka.demo.report import NAMES, Act, Report
 from dcka.demo.scenario import Settings
 from dcka.demo.stage import NodeCrashed, Stage, stage
 from dcka.errors import UsageError
-from dcka.inject.dataset import Dataset
+from dcka.inject.dataset import Dataset, on_grid
+from dcka.inject.readings import ReadingSet
 from dcka.inject.transfer import send
+from dcka.runs.agree import agree
 from dcka.runs.controller import run
 from dcka.runs.plan import RunPlan, plan
+from dcka.runs.plan_survey import plan_survey
 from dcka.runs.summary import summary
+from dcka.runs.survey import survey
 
 PICTURE = "dcka-demo.png"
 LIMIT_S = 10.0  # of a run, which takes a fraction of a second
@@ -60,9 +65,10 @@ def play(settings: Settings, view: View) -> Report:
     anything is started, and other DckaErrors for what the machine refuses.
     """
     began = time.monotonic()
-    dataset = settings.scenario.data()
-    config = settings.config(f"demo-{secrets.token_hex(4)}", dataset.node_ids)
-    plans = _plans(settings, config, dataset)
+    clean = settings.scenario.data()
+    config = settings.config(f"demo-{secrets.token_hex(4)}", clean.node_ids)
+    parcel = material(clean, config.data, settings.spike)
+    plans = _plans(settings, config, parcel)
     for made in plans:
         settings.mishaps.victim(made)  # refused before anything is started
     _make_folder(settings)
@@ -73,24 +79,63 @@ def play(settings: Settings, view: View) -> Report:
     largest = max(made.bound for made in plans)
     try:
         with stage(settings, config.network.name, config.ids, largest) as up, up.blaming():
-            for act in _acts(up, settings, dataset, plans, view):
+            up.await_online(view.online)
+            data = _given(up, config, parcel, view)
+            report = replace(report, dataset=data.dataset, levels=resolution(data.dataset, clean))
+            if data.surveyed is not None:
+                plans = _numbered(settings, config, data.dataset, data.surveyed.outcome.run + 1)
+            for act in _acts(up, settings, data, plans, view):
                 report.acts[act.outcome.kind] = act
     except NodeCrashed as crash:
         report = replace(report, crashed=crash.failures)
-    if report.acts:
-        report = replace(report, picture=_draw(settings, dataset, report))
+    if report.acts and report.dataset is not None:
+        report = replace(report, picture=_draw(settings, report.dataset, report))
     return replace(report, total_s=time.monotonic() - began)
 
 
-def _plans(settings: Settings, config: Config, dataset: Dataset) -> list[RunPlan]:
-    """The runs, numbered from 1: the network is new, so no number was used in it."""
-    dataset.check_k(config.run.k)
+def _plans(settings: Settings, config: Config, parcel: Dataset | ReadingSet) -> list[RunPlan]:
+    """The runs, numbered from 1: the network is new, so no number was used in it.
+
+    Where the nodes have yet to agree on the grid, a survey before runs as large as those that follow.
+    """
+    parcel.check_k(config.run.k)
+    if isinstance(parcel, Dataset):
+        return _numbered(settings, config, parcel, 1)
+    sizes = dict.fromkeys(config.ids, ANY_SIZE)
+    survey_plan = plan_survey(config, parcel.record(), 1, max_message=sizes)
+    return [survey_plan, *_numbered(settings, config, on_grid(parcel), 2)]
+
+
+def _numbered(settings: Settings, config: Config, dataset: Dataset, first: int) -> list[RunPlan]:
     sizes = dict.fromkeys(config.ids, ANY_SIZE)
     record, distinct = dataset.record(), dataset.distinct_points()
     return [
         plan(config, record, number, max_message=sizes, distinct=distinct, schedule=kind)
-        for number, kind in enumerate(settings.schedules, start=1)
+        for number, kind in enumerate(settings.schedules, start=first)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What the nodes hold, and how its grid came about, where it is their own."""
+
+    dataset: Dataset
+    surveyed: Surveyed | None
+
+
+def _given(up: Stage, config: Config, parcel: Dataset | ReadingSet, view: View) -> _Given:
+    """Give the nodes their readings; where these are on no grid, the nodes agree on it."""
+    started = time.monotonic()
+    send(up.connection, parcel)
+    view.injected(parcel.size, time.monotonic() - started)
+    if isinstance(parcel, Dataset):
+        return _Given(parcel, None)
+    agreed = agree(up.connection, config, survey(up.connection, config.ids), 1, readings=parcel)
+    for note in agreed.notes:
+        view.note(note)
+    if agreed.dataset is None or agreed.outcome is None:
+        raise RuntimeError("a network that is new had agreed before")
+    return _Given(agreed.dataset, Surveyed(agreed.outcome, parcel))
 
 
 def _make_folder(settings: Settings) -> None:
@@ -102,12 +147,9 @@ def _make_folder(settings: Settings) -> None:
         ) from error
 
 
-def _acts(up: Stage, settings: Settings, dataset: Dataset, plans: list[RunPlan], view: View) -> Iterator[Act]:
-    """Wait for the nodes, give them their readings, then run and check each plan."""
-    up.await_online(view.online)
-    started = time.monotonic()
-    send(up.connection, dataset)
-    view.injected(dataset.size, time.monotonic() - started)
+def _acts(up: Stage, settings: Settings, data: _Given, plans: list[RunPlan], view: View) -> Iterator[Act]:
+    """Run and check each plan."""
+    dataset = data.dataset
     for made in plans:
         view.begun(made.kind)
         before = None if up.radio is None else up.radio.counts()
@@ -118,7 +160,13 @@ def _acts(up: Stage, settings: Settings, dataset: Dataset, plans: list[RunPlan],
             up.require_alive()
         counts = None if up.radio is None or before is None else up.radio.counts().since(before)
         figures = summary(outcome, made.dataset)
-        act = Act(outcome, check(outcome, dataset), figures, counts, follower.left_out(figures["steps"]))
+        act = Act(
+            outcome,
+            check(outcome, dataset, data.surveyed),
+            figures,
+            counts,
+            follower.left_out(figures["steps"]),
+        )
         view.ended(made.kind, act.summary, act.verdict)
         yield act
         if not outcome.finished:

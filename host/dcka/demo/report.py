@@ -8,6 +8,7 @@ from dcka.check import Verdict
 from dcka.demo.scenario import Settings
 from dcka.emulation.air import Counts
 from dcka.emulation.network import NodeFailure
+from dcka.inject.dataset import Dataset
 from dcka.runs.outcome import Outcome
 from dcka.runs.summary import charge
 
@@ -62,7 +63,10 @@ class Act:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """`acts`: by schedule. `crashed`: nodes that ended unasked. `total_s`: from the call to the verdict."""
+    """`acts`: by schedule. `crashed`: nodes that ended unasked. `dataset`: what the nodes clustered. `levels`: by
+    column, levels of the grid to a standard deviation of the readings, the spike left out. `total_s`: from the call to
+    the verdict.
+    """
 
     settings: Settings
     nodes: int
@@ -72,6 +76,8 @@ class Report:
     acts: dict[str, Act] = field(default_factory=dict)
     crashed: tuple[NodeFailure, ...] = ()
     picture: Path | None = None
+    dataset: Dataset | None = None
+    levels: dict[str, float] = field(default_factory=dict)
     total_s: float = 0.0
 
     @property
@@ -110,6 +116,11 @@ class Report:
             "total_s": self.total_s,
             "centres": exact.summary["centres"] if exact else None,
             "reasons": self.reasons(),
+            "range": self.settings.data.get("range", "host"),
+            "scale": self.settings.data.get("scale", "one"),
+            "spike": self.settings.spike,
+            "clipped": None if self.dataset is None else list(self.dataset.clipped),
+            "levels_per_deviation": self.levels or None,
             "gossip": {"verdict": gossip.word, **gossip.figures(_GOSSIP)} if gossip else None,
             "faults": {kind: asdict(act.faults) for kind, act in self.acts.items() if act.faults} or None,
             "picture": self.picture,
@@ -125,6 +136,12 @@ class Report:
                 said.append(f"{NAMES[kind]}: was not run")
         return said
 
+    def _resolution(self) -> str:
+        """What the range has come to: how fine the grid is for the readings but for the spike, and what was clipped."""
+        clipped = 0 if self.dataset is None else sum(self.dataset.clipped)
+        fine = ", ".join(f"{name} {levels:,.0f}" for name, levels in self.levels.items())
+        return f"levels of the grid to a standard deviation (without a spike): {fine}; {clipped:,} numbers clipped"
+
     def text(self) -> str:
         """The verdict, and the reasons below it, grouped by run."""
         lines = [self.word, *(f"  {failure.sentence}" for failure in self.crashed)]
@@ -134,6 +151,8 @@ class Report:
                 lines.append(f"    the radio: {act.faults}")
             if act.summary["worst_node"] is not None:
                 lines.append(f"    {charge(act.summary)}")
+        if self.settings.spike or self.settings.data:
+            lines.append(f"  {self._resolution()}")
         if self.picture is not None:
             lines.append(f"  picture: {self.picture}")
         return "\n".join(lines)

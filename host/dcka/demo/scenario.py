@@ -18,6 +18,9 @@ FLAGS: dict[tuple[str, ...], str] = {
     ("run", "k"): "--k",
     ("run", "seed"): "--seed",
     ("run", "init"): "--init",
+    ("data", "range"): "--range",
+    ("data", "tail"): "--tail",
+    ("data", "scale"): "--scale",
     ("emulation", "heap"): "--heap",
 }
 
@@ -81,7 +84,8 @@ class Settings:
     """`schedules`: the runs, in order. `engine`: of the broker that is started, where `url` names none.
 
     `k`, `seed`, `init`: None for the scenario's. `out`: the folder of the picture. `faults`, `mishaps`: what goes
-    wrong on purpose. Raises UsageError for mishaps that these settings can't have.
+    wrong on purpose. `data`: keys of [data] by name: range, tail, scale. `spike`: whether one reading lies far outside
+    all others. Raises UsageError for mishaps that these settings can't have.
     """
 
     scenario: Scenario
@@ -96,6 +100,8 @@ class Settings:
     out: Path = Path()
     faults: Faults = field(default_factory=Faults)
     mishaps: Mishaps = field(default_factory=Mishaps)
+    data: dict[str, object] = field(default_factory=dict)
+    spike: bool = False
 
     def __post_init__(self) -> None:
         if self.mishaps.kill_node is not None and self.schedules != ("tree",):
@@ -127,6 +133,7 @@ class Settings:
             "network": {"name": network, "nodes": list(nodes)},
             "run": {**run, **patience},
             "topology": scenario.topology,
+            "data": self.data,
             "emulation": {"heap": self.heap},
         }
         return from_mapping(sections, "the demo", FLAGS)

@@ -124,6 +124,12 @@ class Grid:
             return self.whole.to_units(table)
         return np.array(self.offset) + np.array(self.steps) * table
 
+    def within(self, values: Values) -> Values:
+        """M×n readings, those beyond the grid brought to its ends, in the user's units."""
+        top = 2**self.bits - 1
+        ends = self.to_units([[0] * len(self.offset), [top] * len(self.offset)])
+        return np.clip(values, *ends)
+
     def scaled(self, values: Values) -> Values:
         """Readings or centres (… × n, user's units) such that Euclid's distances are those that the nodes see.
 

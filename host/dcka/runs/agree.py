@@ -61,7 +61,8 @@ def agree(
     """See to it that all nodes hold points on the grid that [data] of `config` asks for.
 
     Where they do not, run `number` is a survey; then its data set is published. `readings`, `kept`: what this host has
-    of them, if anything. Raises NotReady: nodes without readings, or with others; NotAgreed; and as `run` does.
+    of them, if anything. `on_event`: as for `run`, and "surveying" (`run`) before. Raises NotReady: nodes without
+    readings, or with others; NotAgreed; and as `run` does.
     """
     held = found.held_readings()
     if readings is not None and readings.id.hex() != held:
@@ -73,6 +74,8 @@ def agree(
             )
     base = _readings_record(held, readings, found.dataset_record)
     plan = plan_survey(config, base, number, max_message=found.max_message)
+    if on_event is not None:
+        on_event("surveying", {"run": number})
     outcome = run(connection, plan, limit_s=limit_s, on_event=on_event)
     if not outcome.finished:
         raise NotAgreed(
@@ -141,13 +144,19 @@ def _await_points(
     inbox = Inbox(connection, {})
     connection.subscribe("status/+")
     connection.ask("status/+")
-    inbox.until(lambda: not _without(inbox, members, outcome.run, derived), limit_s, "status/+")
+
+    def decided() -> bool:
+        late = _without(inbox, members, outcome.run, derived)
+        return all((status := inbox.statuses.get(node)) is not None and status.problem for node in late)
+
+    inbox.until(decided, limit_s, "status/+")
     late = _without(inbox, members, outcome.run, derived)
     if late:
         statuses = {node: inbox.statuses.get(node) for node in late}
         said = [f"node {node} says: {one.problem}" for node, one in statuses.items() if one and one.problem]
-        words = f"{named(late)} agreed on the range, and did not make the points of it within {limit_s:g} s"
-        raise NotAgreed("; ".join([words, *said[:1]]) + "; run again", outcome)
+        words = f"{named(late)} agreed on the range, and did not make the points of it"
+        reason = said[0] if said else f"nothing came of it within {limit_s:g} s; run again"
+        raise NotAgreed(f"{words}: {reason}", outcome)
     return {node: inbox.statuses.by_node[node] for node in members}
 
 
