@@ -8,7 +8,7 @@ from json import dumps, loads
 
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
-from dcka_core.errors import CoreError, MessageError
+from dcka_core.errors import CoreError, DataError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
 from dcka_core.session import EPOCH_PHASE, topics
@@ -129,6 +129,8 @@ class Node:
             self._dispatch(topic, payload, now)
         except MessageError as error:
             self.count(error.reason)
+        except DataError as error:
+            self._leave(error, now)
         except (CoreError, ValueError):
             self.count("json")
         return self._drain(now)
@@ -137,9 +139,12 @@ class Node:
         """Time has passed."""
         session = self.session
         if session and session.deadline is not None and ticks.diff(now, session.deadline) >= 0:
-            session.tick(now)
-            if session.waiting:
-                self._publish_status(now)
+            try:
+                session.tick(now)
+                if session.waiting:
+                    self._publish_status(now)
+            except DataError as error:
+                self._leave(error, now)
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
             self._twin = max(0, self._twin - 1)
             self._publish_status(now)
@@ -337,6 +342,14 @@ class Node:
         self._load("")
         self._take_early(now)
 
+    def _leave(self, error: DataError, now: int) -> None:
+        """The data are not what they were: no sums of them are sent, and the others go on as without a dead node."""
+        self.session = None
+        self.points = None
+        self.problem = "the data can't be read: %s" % error
+        self.listen(None)
+        self._publish_status(now)
+
     def _why_not(self, run: "Run", rows: "Rows") -> str:
         points = self.points
         if self._id not in run.members:
@@ -344,7 +357,7 @@ class Node:
         if (run.kind == "gossip") != bool(rows.phases):
             return "rows of another kind than the run"
         if points is None:
-            return "no data"
+            return self.problem if self.problem.startswith("the data") else "no data"
         if points.dataset != run.dataset or points.n != run.n or points.bits != run.bits:
             return "data of another dataset"
         if self._memory.get("run") == run.number and self._memory.get("data") != points.digest.hex():
@@ -443,7 +456,10 @@ class Node:
         if self._ripe:
             # Only now, when what was read has left the heap: the run's code takes its place.
             self._ripe = False
-            self._try_begin(now)
+            try:
+                self._try_begin(now)
+            except DataError as error:
+                self._leave(error, now)
         session = self.session
         while session and session.lost:
             self.count(session.lost.pop())
