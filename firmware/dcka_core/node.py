@@ -7,7 +7,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import DROP, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, DataError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -154,7 +154,8 @@ class Node:
         """A data file was read: at boot, or after an `Adopt`."""
         self.points = points
         self.problem = ""
-        self._answer_put("")
+        if self._intake is not None and self._intake.pending:
+            self._publish("got", self._intake.finish(""))
         if self._online:
             self._ripe = True
             self._publish_status(now)
@@ -167,7 +168,8 @@ class Node:
     def data_failed(self, error: str, now: int) -> "list[Any]":
         """The data file could not be stored or read: the old one stays."""
         self.problem = error
-        self._answer_put(error)
+        if self._intake is not None and self._intake.under_way:
+            self._publish("got", self._intake.finish(error))
         if self._online:
             self._publish_status(now)
         return self._drain(now)
@@ -197,7 +199,7 @@ class Node:
         elif kind == "rows" and payload:
             self._on_rows(_parse(payload), now)
         elif kind == "put":
-            self._on_put(payload)
+            self._on_put(payload, now)
         elif kind == "status" and payload:
             self._on_own_status(_parse(payload), now)
         elif payload:
@@ -271,7 +273,7 @@ class Node:
         if self.session and self.session.done:
             self.session = None
 
-    def _on_put(self, payload: "bytes | memoryview") -> None:
+    def _on_put(self, payload: "bytes | memoryview", now: int) -> None:
         if self.session is not None and not self.session.done:
             transfer = int.from_bytes(payload[1:5], "little")
             self._publish("got", {"v": 1, "transfer": transfer, "next": 0, "error": "busy"})
@@ -282,6 +284,9 @@ class Node:
         self._out.extend(actions)
         if answer:
             self._publish("got", answer)
+        if actions and actions[0][0] == DROP:
+            self.points = None
+            self._publish_status(now)
 
     def _on_own_status(self, status: "dict[str, Any]", now: int) -> None:
         """Our own word comes back: all that is retained came before it. Somebody else's: a late will, or a twin."""
@@ -410,10 +415,6 @@ class Node:
 
     def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
         self._out.append((PUBLISH, self._topic(kind), dumps(report), retain))
-
-    def _answer_put(self, error: str) -> None:
-        if self._intake is not None and self._intake.pending:
-            self._publish("got", self._intake.finish(error))
 
     def _publish_status(self, now: int) -> None:
         session = self.session

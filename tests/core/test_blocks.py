@@ -264,7 +264,7 @@ def test_a_pass_allocates_nothing_for_a_block():
         skip("CPython does not count")
     taken = []
     for count in (14, 14 * 20):
-        points, file = streamed(2, 15, cloud(6, count))
+        _, file = streamed(2, 15, cloud(6, count))
         blocks = FileBlocks(KeptOpen(bytes(file.content)).open, 4, 2, 2, count, PER_BLOCK)
         read_all(blocks)
         gc.collect()
