@@ -7,7 +7,7 @@ import time
 
 import dcka_core
 import dcka_device
-from dcka_core.actions import APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
@@ -185,10 +185,13 @@ class Shell:
     def _data(self, action: "Any") -> "list[Any]":
         if action[0] == MAKE:
             return self._make(action[1])
-        if action[0] != APPEND:
+        if action[0] == ADOPT:
             return self._adopt(action[1], action[2])
         try:
-            self._store.append(action[1], action[2], action[3])
+            if action[0] == APPEND:
+                self._store.append(action[1], action[2], action[3], action[4])
+            else:
+                self._store.drop()
         except OSError as error:
             return self._node.data_failed("the data can't be stored: %s" % error, _now())
         return []

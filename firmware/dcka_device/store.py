@@ -15,6 +15,8 @@ READINGS_FILE = "readings.bin"
 _DATA_FILE = "data.bin"
 _MADE = "points.new"
 _BOOT_FILE = "boots.txt"
+# ENOENT
+_MISSING = 2
 # Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
 _RUN_BYTES = 40960
 
@@ -54,10 +56,25 @@ class Store:
             file.write(payload)
         os.rename(aside, name)
 
-    def append(self, name: str, payload: bytes, offset: int) -> None:
-        """Add to the file; begin it anew where `offset` is 0."""
-        with open(name, "ab" if offset else "wb") as file:
-            file.write(payload)
+    def append(self, name: str, payload: bytes, offset: int, total: int) -> None:
+        """Add to the file; begin it anew where `offset` is 0, in the place of what an earlier transfer has left.
+
+        Raises OSError; before anything is written where `total` bytes have no room.
+        """
+        if not offset:
+            _remove(name)
+            _require_room(total)
+        try:
+            with open(name, "ab" if offset else "wb") as file:
+                file.write(payload)
+        except OSError:
+            _remove(name)
+            raise
+
+    def drop(self) -> None:
+        """Remove data and readings."""
+        for name in (_DATA_FILE, READINGS_FILE, "data.new", _MADE):
+            _remove(name)
 
     def points(self, name: str = _DATA_FILE, then: str = "") -> "Points | None":
         """The data set; None where there is none. Raises CoreError where it is damaged.
@@ -100,6 +117,8 @@ class Store:
         readings = self.points(READINGS_FILE)
         if readings is None:
             raise OSError("no %s" % READINGS_FILE)
+        _remove(_MADE)
+        _require_room(2 * readings.n * readings.count)
         with open(_MADE, "wb") as file:
             for piece in self._load("survey_points").data_file(readings, grid):
                 file.write(piece)
@@ -113,3 +132,22 @@ def _room() -> int:
     gc.collect()
     free: int = gc.mem_free()
     return free - _RUN_BYTES
+
+
+def _remove(name: str) -> None:
+    try:
+        os.remove(name)
+    except OSError as error:
+        if error.errno != _MISSING:
+            raise
+
+
+def _require_room(size: int) -> None:
+    block, blocks, free = os.statvfs(".")[1:4]
+    if free > blocks:
+        # LittleFS counts blocks that files share more than once: on a full flash it is below 0, unsigned.
+        free = 0
+    # Each block of a file has some bytes of pointers; a name and the files that every run writes take a few.
+    need = size // (block - 8) + 6
+    if need > free:
+        raise OSError("no room: %d KB needed, %d KB free" % (need * block // 1024, free * block // 1024))

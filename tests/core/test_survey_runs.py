@@ -9,8 +9,8 @@ from survey_scenes import LOWEST, SurveyScene, spread
 
 from dcka_core.actions import MAKE
 from dcka_core.bounds import message_bound
-from dcka_core.errors import CoreError
-from dcka_core.messages import CONVERGED, FINAL
+from dcka_core.errors import CoreError, DataError
+from dcka_core.messages import CONVERGED, FINAL, REMOVE
 from dcka_core.record import read_run
 
 PATIENCE_MS = 100
@@ -242,6 +242,51 @@ def test_readings_that_cannot_be_read_or_are_others():
         scene.bus.settle()
         assert scene.status(2)["problem"] == problem
         assert scene.session(2) is None and scene.bus.nodes[2].points is None
+
+
+class Broken:
+    """Blocks of which the second is damaged."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        yield self.blocks[0]
+        raise DataError("block 1 of readings.bin is damaged")
+
+
+def test_a_damaged_block_of_readings():
+    """The node leaves before it says a count of them; what it holds of points stays, and the others end without it."""
+    scene = new_scene(STAR)
+
+    def load():
+        readings = make_readings(2, DATASET, scene.data[3])
+        readings.blocks = Broken(readings.blocks)
+        return readings
+
+    bus = scene.bus
+    bus.points[3] = make_readings(2, b"earlier.", [1, 2])
+    bus.readings[3] = (DATASET, load)
+    bus.kill(3)
+    bus.boot(3)
+    bus.settle()
+    bus.log = []
+    scene.start()
+    others = [node for node in STAR if node != 3]
+    assert bus.run(lambda: all(scene.session(node) and scene.session(node).done for node in others))
+    bus.settle()
+    assert [topic for topic, _ in bus.log if topic == "dcka/t/x/0/3"] == []
+    status = scene.status(3)
+    assert status["problem"] == "the data can't be read: block 1 of readings.bin is damaged"
+    assert status["dataset"] == b"earlier.".hex() and bus.nodes[3].session is None
+    assert scene.found(1) == scene.expected([3])
+
+
+def test_readings_are_forgotten_when_the_data_are_removed():
+    scene = new_scene(STAR)
+    scene.bus.publish("dcka/t/put/2", bytes([1 << 4 | REMOVE, 1, 2, 3, 4]))
+    scene.bus.settle()
+    assert "readings" not in scene.status(2) and scene.status(1)["readings"] == DATASET.hex()
 
 
 def test_a_clustering_on_the_points_that_were_made():

@@ -16,7 +16,7 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
-from dcka.cli.readings import dataset_of, facts_of, reading_options, warn_of_k, words_of
+from dcka.cli.readings import dataset_of, facts_of, reading_options, replace_option, warn_of_k, words_of
 
 if TYPE_CHECKING:
     from dcka.broker import BrokerUrl
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     ),
 )
 @reading_options
+@replace_option
 @network_option
 @broker_option
 @state_option
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 def command(
     file: Path | None,
     data: str | None,
+    replace: bool,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -51,7 +53,8 @@ def command(
     """Give every node its readings.
 
     The file is read whole and checked before a byte is sent; then every node stores its part, and keeps its old
-    data until the new are there, whole. What is not given here is as [data] of network.toml has it.
+    data until the new are there, whole. A node whose flash has no room for both is named before anything changes;
+    with --replace the old data go first. What is not given here is as [data] of network.toml has it.
     """
     from dcka.mqtt.address import broker_of
 
@@ -61,20 +64,20 @@ def command(
         output.say(sentence)
     warn_of_k(dataset, config, output)
     folder = state_of(config, state)
-    record = _send(dataset, config, broker_of(config, folder, broker))
+    record = _send(dataset, config, broker_of(config, folder, broker), replace)
     folder.make_folder(folder.folder)
     dataset.save(folder.folder)
     output.result(record, words_of(record, config))
 
 
-def _send(dataset: "Dataset", config: "Config", url: "BrokerUrl") -> dict[str, Any]:
+def _send(dataset: "Dataset", config: "Config", url: "BrokerUrl", replace: bool) -> dict[str, Any]:
     """Send it; what was sent, as the verb's record."""
     from dcka.inject.transfer import send
     from dcka.mqtt.connection import Connection
 
     with Connection(url, config.network.name) as connection:
         begun = time.monotonic()
-        results = send(connection, dataset)
+        results = send(connection, dataset, replace=replace)
         wall_s = time.monotonic() - begun
     return {
         **facts_of(dataset),

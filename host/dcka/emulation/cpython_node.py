@@ -15,7 +15,7 @@ from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.points import Points
@@ -166,11 +166,17 @@ class CPythonNode:
         if action[0] == MAKE:
             self._make(action[1])
             return
-        if action[0] != APPEND:
+        if action[0] == ADOPT:
             self._adopt(action[1], action[2])
             return
         try:
-            self._flash.append(action[1], _bytes(action[2]), action[3])
+            if action[0] == DROP:
+                self._flash.drop()
+                return
+            _, name, payload, offset, total = action
+            if not offset:
+                self._flash.begin(name, total)
+            self._flash.append(name, _bytes(payload), offset)
         except OSError as error:
             self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
 
