@@ -15,6 +15,6 @@ APPEND = 5
 ADOPT = 6
 # (DROP,): remove data and readings.
 DROP = 7
-# (MAKE, grid): quantise the readings on this `SurveyGrid` into the data file (`survey_points.data_file`), adopt it, and
-# tell the node (`Node.points_made`).
+# (MAKE, grid, readings): quantise the readings (read anew where they are None) on this `SurveyGrid` into the data file
+# (`survey_points.data_file`), adopt it, and tell the node (`Node.points_made`).
 MAKE = 8

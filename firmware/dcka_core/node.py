@@ -441,7 +441,9 @@ class Node:
         """A survey has ended: its points are made once, so that those of a later injection stay."""
         grid = session.grid()
         if self._memory.get("made") != grid.dataset(session.run.dataset).hex():
-            self._out.append((MAKE, grid))
+            self._out.append((MAKE, grid, session.points))
+        # Nothing is counted any more.
+        session.points = None
 
     # ---- what is said ----
 

@@ -54,10 +54,9 @@ class Session(tree.Session):
         put_numbers(centres, n, 2, [end + ZERO for end in found[n:]])
 
     def grid(self) -> "SurveyGrid":
-        """The grid that the final commit leads to; the readings are let go, for nothing is counted any more."""
+        """The grid that the final commit leads to."""
         if self.held is None:
             raise ValueError("a survey without a commit has no grid")
-        self.points.blocks = []
         return grid_of(self.run, self.held.centres)
 
 

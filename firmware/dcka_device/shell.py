@@ -184,7 +184,7 @@ class Shell:
 
     def _data(self, action: "Any") -> "list[Any]":
         if action[0] == MAKE:
-            return self._make(action[1])
+            return self._make(action[1], action[2])
         if action[0] == ADOPT:
             return self._adopt(action[1], action[2])
         try:
@@ -218,12 +218,12 @@ class Shell:
         except MemoryError as error:
             raise CoreError("the readings can't be read: %s" % error)
 
-    def _make(self, grid: "SurveyGrid") -> "list[Any]":
+    def _make(self, grid: "SurveyGrid", readings: "Points | None") -> "list[Any]":
         """Make the points of a survey, with the memory of the old ones, which are taken again where it fails."""
         self._node.forget_data()
         gc.collect()
         try:
-            points = self._store.make(grid, self._alive)
+            points = self._store.make(grid, readings, self._alive)
         except (OSError, CoreError, MemoryError) as error:
             points = self._store.points()
             actions = self._node.data_loaded(points, _now()) if points else []

@@ -109,12 +109,15 @@ class Store:
         except OSError:
             return b""
 
-    def make(self, grid: "SurveyGrid", alive: "Callable[[], object]") -> "Points | None":
+    def make(
+        self, grid: "SurveyGrid", readings: "Points | None", alive: "Callable[[], object]"
+    ) -> "Points | None":
         """Quantise the readings into the data file; the old one stays where that fails.
 
-        alive: called every now and then. Raises OSError and CoreError.
+        readings: lose their blocks; read anew where they are None. alive: called every now and then. Raises OSError and
+        CoreError.
         """
-        readings = self.points(READINGS_FILE)
+        readings = readings or self.points(READINGS_FILE)
         if readings is None:
             raise OSError("no %s" % READINGS_FILE)
         _remove(_MADE)
@@ -123,7 +126,7 @@ class Store:
             for piece in self._load("survey_points").data_file(readings, grid):
                 file.write(piece)
                 alive()
-        readings = None
+        readings.blocks = []
         return self.adopt(_MADE, _DATA_FILE)
 
 

@@ -152,11 +152,12 @@ class Bus:
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
             elif what == MAKE:
-                self.make(node, action[1])
+                self.make(node, action[1], action[2])
 
-    def make(self, node, grid):
+    def make(self, node, grid, readings):
         """Quantise a node's readings, as its shell would."""
-        content = b"".join([bytes(piece) for piece in data_file(self.readings[node][1](), grid)])
+        readings = readings or self.readings[node][1]()
+        content = b"".join([bytes(piece) for piece in data_file(readings, grid)])
         self.flash[node]["data.bin"] = content
         self.points[node] = load(BytesIO(content))
         machine = self.nodes[node]

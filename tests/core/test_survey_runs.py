@@ -177,11 +177,11 @@ def test_a_power_cut_while_the_points_are_made():
     kept = bus.make
     cut = []
 
-    def make(node, grid):
+    def make(node, grid, readings):
         if node == 3 and not cut:
             cut.append(node)
         else:
-            kept(node, grid)
+            kept(node, grid, readings)
 
     bus.make = make
     scene.finish()

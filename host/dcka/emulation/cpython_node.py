@@ -164,7 +164,7 @@ class CPythonNode:
 
     def _store(self, action: Any) -> None:
         if action[0] == MAKE:
-            self._make(action[1])
+            self._make(action[1], action[2])
             return
         if action[0] == ADOPT:
             self._adopt(action[1], action[2])
@@ -197,10 +197,10 @@ class CPythonNode:
     def _readings(self) -> Points | None:
         return self._flash.points(READINGS_FILE)
 
-    def _make(self, grid: SurveyGrid) -> None:
+    def _make(self, grid: SurveyGrid, readings: Points | None) -> None:
         """Make the points of a survey; where that fails, the old ones stay."""
         try:
-            points = self._flash.make(grid)
+            points = self._flash.make(grid, readings)
         except (OSError, CoreError) as error:
             self._do(self._node.data_failed(f"the points can't be made: {error}", _now()))
             return

@@ -79,12 +79,12 @@ class Flash(ABC):
         """The 8 bytes that name the readings; none where there are no readings."""
         return (self.read(READINGS_FILE) or b"")[12:20]
 
-    def make(self, grid: SurveyGrid) -> Points:
-        """Quantise the readings into the data file; the old one stays where that fails.
+    def make(self, grid: SurveyGrid, readings: Points | None) -> Points:
+        """Quantise the readings, read anew where they are None, into the data file, which stays where that fails.
 
         Raises OSError and CoreError.
         """
-        readings = self.points(READINGS_FILE)
+        readings = readings or self.points(READINGS_FILE)
         if readings is None:
             raise FileNotFoundError(f"no {READINGS_FILE}")
         content = b"".join(bytes(piece) for piece in data_file(readings, grid))
