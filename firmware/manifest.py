@@ -29,6 +29,7 @@ FILES = (
     "dcka_core/survey.py",
     "dcka_core/survey_grid.py",
     "dcka_core/survey_points.py",
+    "dcka_core/survey_state.py",
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
