@@ -7,7 +7,7 @@ import time
 
 import dcka_core
 import dcka_device
-from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
@@ -61,6 +61,8 @@ def _load(name: str) -> "Any":
         for module in MODULES[other]:
             if sys.modules.pop("dcka_core." + module, None):
                 delattr(dcka_core, module)
+    if sys.modules.pop("dcka_device.storing", None):
+        del dcka_device.storing
     gc.threshold(_TIGHT_BYTES)
     gc.collect()
     loaded = part(name)
@@ -179,28 +181,10 @@ class Shell:
                 self._do(self._data(action))
 
     def _data(self, action: "Any") -> "list[Any]":
-        if action[0] == ADOPT:
-            return self._adopt(action[1], action[2])
-        try:
-            if action[0] == APPEND:
-                self._store.append(action[1], action[2], action[3], action[4])
-            else:
-                self._store.drop()
-        except OSError as error:
-            return self._node.data_failed("the data can't be stored: %s" % error, _now())
-        return []
+        """What a transfer asks for."""
+        from dcka_device import storing
 
-    def _adopt(self, aside: str, name: str) -> "list[Any]":
-        """Take the new data file; where it can't be read, the old one again."""
-        self._node.forget_data()
-        gc.collect()
-        actions: list[Any] = []
-        try:
-            points = self._store.adopt(aside, name)
-        except (OSError, CoreError, MemoryError) as error:
-            actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
-            points = self._store.points()
-        return actions + (self._node.data_loaded(points, _now()) if points else [])
+        return storing.perform(action, self._store, self._node, _now())
 
 
 def _memory(text: bytes) -> "dict[str, Any] | None":

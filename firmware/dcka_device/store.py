@@ -10,10 +10,8 @@ if TYPE_CHECKING:
 
     from dcka_core.points import Points
 
-_DATA_FILE = "data.bin"
+DATA_FILE = "data.bin"
 _BOOT_FILE = "boots.txt"
-# ENOENT
-_MISSING = 2
 # Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
 _RUN_BYTES = 40960
 
@@ -53,27 +51,7 @@ class Store:
             file.write(payload)
         os.rename(aside, name)
 
-    def append(self, name: str, payload: bytes, offset: int, total: int) -> None:
-        """Add to the file; begin it anew where `offset` is 0, in the place of what an earlier transfer has left.
-
-        Raises OSError; before anything is written where `total` bytes have no room.
-        """
-        if not offset:
-            _remove(name)
-            _require_room(total)
-        try:
-            with open(name, "ab" if offset else "wb") as file:
-                file.write(payload)
-        except OSError:
-            _remove(name)
-            raise
-
-    def drop(self) -> None:
-        """Remove data and readings."""
-        for name in (_DATA_FILE, "readings.bin", "data.new"):
-            _remove(name)
-
-    def points(self, name: str = _DATA_FILE, then: str = "") -> "Points | None":
+    def points(self, name: str = DATA_FILE, then: str = "") -> "Points | None":
         """The data set; None where there is none. Raises CoreError where it is damaged.
 
         then: what the file will be called when its blocks are read.
@@ -88,37 +66,9 @@ class Store:
         self._load("")
         return points
 
-    def adopt(self, aside: str, name: str) -> "Points | None":
-        """Put a data file in the place of the old one, which stays where the new one can't be read.
-
-        Raises OSError and CoreError.
-        """
-        points = self.points(aside, name)
-        os.rename(aside, name)
-        return points
-
 
 def _room() -> int:
     """The most bytes of points that are kept in memory. One block always is: its buffer would be as large."""
     gc.collect()
     free: int = gc.mem_free()
     return free - _RUN_BYTES
-
-
-def _remove(name: str) -> None:
-    try:
-        os.remove(name)
-    except OSError as error:
-        if error.errno != _MISSING:
-            raise
-
-
-def _require_room(size: int) -> None:
-    block, blocks, free = os.statvfs(".")[1:4]
-    if free > blocks:
-        # LittleFS counts blocks that files share more than once: on a full flash it is below 0, unsigned.
-        free = 0
-    # Each block of a file has some bytes of pointers; a name and the files that every run writes take a few.
-    need = size // (block - 8) + 6
-    if need > free:
-        raise OSError("no room: %d KB needed, %d KB free" % (need * block // 1024, free * block // 1024))
