@@ -40,6 +40,7 @@ FILES = (
     "dcka_device/link.py",
     "dcka_device/shell.py",
     "dcka_device/store.py",
+    "dcka_device/storing.py",
     "dcka_device/tls.py",
     "dcka_device/wifi.py",
 )

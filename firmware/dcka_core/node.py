@@ -158,11 +158,12 @@ class Node:
     def data_loaded(self, points: "Points", now: int) -> "list[Any]":
         """A data file was read: at boot, or after an `Adopt`."""
         self.points = points
+        self.problem = ""
         return self._stored(now)
 
     def _stored(self, now: int) -> "list[Any]":
-        self.problem = ""
         if self._intake is not None and self._intake.pending:
+            self.problem = ""
             self._publish("got", self._intake.finish(""))
         if self._online:
             self._ripe = True

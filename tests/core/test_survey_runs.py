@@ -10,7 +10,7 @@ from survey_scenes import LOWEST, SurveyScene, spread
 from dcka_core.actions import MAKE
 from dcka_core.bounds import message_bound
 from dcka_core.errors import CoreError, DataError
-from dcka_core.messages import CONVERGED, FINAL, REMOVE
+from dcka_core.messages import CONVERGED, FINAL, REMOVE, read_commit
 from dcka_core.record import read_run
 
 PATIENCE_MS = 100
@@ -211,6 +211,34 @@ def test_points_are_made_once():
         assert makes(scene, 2) == 1 and bus.nodes[2].points is before
         # Of other points a survey's clipping says nothing.
         assert ("clipped" in scene.status(2)) == (not replaced), replaced
+
+
+def test_a_greater_final_makes_the_points_anew():
+    """A partial outcome is replaced by a full one (rule 12): readings are opened again, and another grid follows."""
+    scene = new_scene(STAR)
+    scene.bus.kill(4)
+    scene.finish()
+    held = scene.held(2)
+    run = read_run(scene.record())
+    whole = read_commit(held.encode(run), run)
+    whole.sender = 1
+    whole.contributors, whole.missing = 15, 0
+    whole.centres[0] -= 1
+    scene.bus.publish("dcka/t/commit/1", bytes(whole.encode(run)))
+    scene.bus.settle()
+    for node in (2, 3):
+        assert makes(scene, node) == 2 and scene.held(node).missing == 0
+        assert scene.found(node)[0][0] == scene.expected([4])[0][0] - 65536
+        check_points(scene, node)
+
+
+def test_what_is_wrong_with_the_points_is_told_beside_readings():
+    """At boot: that there are readings says nothing of a data file that can't be read."""
+    scene = new_scene(STAR)
+    node = scene.bus.nodes[2]
+    scene.bus.perform(2, node.data_failed("the data can't be read: cut short", scene.bus.now))
+    scene.bus.perform(2, node.readings_held(DATASET, scene.bus.readings[2][1], scene.bus.now))
+    assert scene.status(2)["problem"] == "the data can't be read: cut short"
 
 
 def test_a_node_without_readings_stays_out():

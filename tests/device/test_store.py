@@ -12,6 +12,7 @@ from support import raises, skip
 from dcka_core import points
 from dcka_core.blocks import FileBlocks
 from dcka_core.intake import ASIDE
+from dcka_device import storing
 from dcka_device.store import Store
 
 try:
@@ -89,8 +90,8 @@ def made(blocks):
 def take(store, file):
     """What an intake's actions ask for."""
     for offset in range(0, len(file), PIECE):
-        store.append(ASIDE, file[offset : offset + PIECE], offset, len(file))
-    return store.adopt(ASIDE, "data.bin")
+        storing.append(ASIDE, file[offset : offset + PIECE], offset, len(file))
+    return storing.adopt(store, ASIDE, "data.bin")
 
 
 def free():
@@ -133,7 +134,7 @@ def test_a_file_without_room_is_refused_before_anything_is_written():
     store = mounted(chip)
     large = data_file([1] * 20000)
     before = bytes(chip.content)
-    text = str(raises(OSError, store.append, ASIDE, large[:PIECE], 0, len(large)))
+    text = str(raises(OSError, storing.append, ASIDE, large[:PIECE], 0, len(large)))
     assert text == "no room: 60 KB needed, %d KB free" % (free() * 4), text
     assert bytes(chip.content) == before and store.points().dataset == b"old data"
     away()
@@ -143,8 +144,8 @@ def test_with_the_old_data_removed_there_is_room():
     chip = made(20)
     store = mounted(chip)
     take(store, NEW)
-    raises(OSError, store.append, ASIDE, data_file([1] * 25000)[:PIECE], 0, 50060)
-    store.drop()
+    raises(OSError, storing.append, ASIDE, data_file([1] * 25000)[:PIECE], 0, 50060)
+    storing.drop()
     assert store.points() is None and os.listdir() == []
     assert take(store, data_file([1] * 25000)).count == 12500
     away()
@@ -154,7 +155,7 @@ def test_what_an_earlier_transfer_has_left_makes_room():
     chip = made(20)
     store = mounted(chip)
     for offset in range(0, 40000, PIECE):
-        store.append(ASIDE, bytes(PIECE), offset, 40000)
+        storing.append(ASIDE, bytes(PIECE), offset, 40000)
     assert take(store, data_file([2] * 20000)).count == 10000
     away()
 
@@ -164,7 +165,7 @@ def test_a_flash_that_fills_up_keeps_nothing_aside():
     store = mounted(chip)
     raises(
         OSError,
-        lambda: [store.append(ASIDE, bytes(PIECE), offset, PIECE) for offset in range(0, 90000, PIECE)],
+        lambda: [storing.append(ASIDE, bytes(PIECE), offset, PIECE) for offset in range(0, 90000, PIECE)],
     )
     assert os.listdir() == ["data.bin"] and store.points().dataset == b"old data"
     away()
