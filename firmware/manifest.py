@@ -29,6 +29,7 @@ FILES = (
     "dcka_core/survey.py",
     "dcka_core/survey_grid.py",
     "dcka_core/survey_points.py",
+    "dcka_core/survey_state.py",
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
@@ -39,6 +40,7 @@ FILES = (
     "dcka_device/link.py",
     "dcka_device/shell.py",
     "dcka_device/store.py",
+    "dcka_device/storing.py",
     "dcka_device/tls.py",
     "dcka_device/wifi.py",
 )

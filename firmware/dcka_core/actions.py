@@ -9,10 +9,12 @@ SUBSCRIBE = 2
 UNSUBSCRIBE = 3
 # (SAVE, name, payload): write the file aside, then rename it.
 SAVE = 4
-# (APPEND, name, payload, offset): add to the file; begin it anew where offset is 0.
+# (APPEND, name, payload, offset, total): add to the file; begin it anew where offset is 0, if `total` bytes have room.
 APPEND = 5
 # (ADOPT, aside, name): put the file aside in the place of the other, load it, and tell the node (`Node.data_loaded`).
 ADOPT = 6
-# (MAKE, grid): quantise the readings on this `SurveyGrid` into the data file (`survey_points.data_file`), adopt it, and
-# tell the node (`Node.points_made`).
-MAKE = 7
+# (DROP,): remove data and readings.
+DROP = 7
+# (MAKE, grid, readings): quantise the readings (read anew where they are None) on this `SurveyGrid` into the data file
+# (`survey_points.data_file`), adopt it, and tell the node (`Node.points_made`).
+MAKE = 8

@@ -2,10 +2,10 @@
 
 from hashlib import sha256
 
-from dcka_core.actions import ADOPT, APPEND
+from dcka_core.actions import ADOPT, APPEND, DROP
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
-from dcka_core.messages import CHUNK
+from dcka_core.messages import CHUNK, REMOVE
 
 # In the place of the bits: readings that are not on a grid.
 _READINGS = 32
@@ -37,9 +37,14 @@ class Intake:
     def take(self, payload: "bytes | memoryview") -> "tuple[list[Any], dict[str, Any] | None]":
         """(actions, the answer; None where it comes from `finish`). MessageError where the chunk is malformed."""
         reader = Reader(payload)
-        if reader.byte() != 1 << 4 | CHUNK:
+        kind = reader.byte() ^ 1 << 4
+        if kind not in (CHUNK, REMOVE):
             raise MessageError("version")
         transfer = reader.integer(4)
+        if kind == REMOVE:
+            reader.end()
+            self._transfer = -1
+            return [(DROP,)], {"v": 1, "transfer": transfer, "next": 0, "removed": True}
         total = reader.varint(_LIMIT)
         offset = reader.varint(_LIMIT)
         size = len(payload) - reader.position
@@ -56,7 +61,12 @@ class Intake:
     @property
     def pending(self) -> bool:
         """Whether the whole file has come and waits for the shell's word."""
-        return self._transfer >= 0 and self._next == self._total and not self._done
+        return self.under_way and self._next == self._total
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a file has begun to come, and is not adopted."""
+        return self._transfer >= 0 and not self._done
 
     def finish(self, error: str) -> "dict[str, Any]":
         """The shell has adopted the file (`error` empty), or could not store it."""
@@ -83,7 +93,7 @@ class Intake:
         inside = max(0, min(self._total - _TRAILER - offset, len(piece)))
         self._digest.update(piece[:inside])
         self._tail += piece[inside:]
-        actions: list[Any] = [(APPEND, ASIDE, piece, offset)]
+        actions: list[Any] = [(APPEND, ASIDE, piece, offset, self._total)]
         if self._next < self._total:
             return actions, self._answer(self._transfer, "")
         if self._digest.digest() != self._tail:

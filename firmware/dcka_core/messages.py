@@ -16,6 +16,7 @@ SHARE = 3
 EPOCH = 4
 CHUNK = 5
 CHANGE = 6
+REMOVE = 7
 
 # Flags of a commit.
 FINAL = 1

@@ -7,8 +7,8 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
-from dcka_core.errors import CoreError, MessageError
+from dcka_core.actions import DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.errors import CoreError, DataError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
 from dcka_core.session import EPOCH_PHASE, topics
@@ -134,6 +134,8 @@ class Node:
             self._dispatch(topic, payload, now)
         except MessageError as error:
             self.count(error.reason)
+        except DataError as error:
+            self._leave(error, now)
         except (CoreError, ValueError):
             self.count("json")
         return self._drain(now)
@@ -142,9 +144,12 @@ class Node:
         """Time has passed."""
         session = self.session
         if session and session.deadline is not None and ticks.diff(now, session.deadline) >= 0:
-            session.tick(now)
-            if session.waiting:
-                self._publish_status(now)
+            try:
+                session.tick(now)
+                if session.waiting:
+                    self._publish_status(now)
+            except DataError as error:
+                self._leave(error, now)
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
             self._twin = max(0, self._twin - 1)
             self._publish_status(now)
@@ -154,7 +159,12 @@ class Node:
         """A data file was read: at boot, or after an `Adopt`."""
         self.points = points
         self.problem = ""
-        self._answer_put("")
+        return self._stored(now)
+
+    def _stored(self, now: int) -> "list[Any]":
+        if self._intake is not None and self._intake.pending:
+            self.problem = ""
+            self._publish("got", self._intake.finish(""))
         if self._online:
             self._ripe = True
             self._publish_status(now)
@@ -164,10 +174,7 @@ class Node:
         """There are readings of this data set, at boot or after an `Adopt`. load: reads them, or raises CoreError."""
         self._readings = dataset.hex()
         self._open = load
-        self._answer_put("")
-        if self._online:
-            self._publish_status(now)
-        return self._drain(now)
+        return self._stored(now)
 
     def points_made(self, points: "Points", clipped: "list[int]", now: int) -> "list[Any]":
         """A survey's points are in the data file, after a `Make`. clipped: readings beyond the grid, by dimension."""
@@ -183,7 +190,8 @@ class Node:
     def data_failed(self, error: str, now: int) -> "list[Any]":
         """The data file could not be stored or read: the old one stays."""
         self.problem = error
-        self._answer_put(error)
+        if self._intake is not None and self._intake.under_way:
+            self._publish("got", self._intake.finish(error))
         if self._online:
             self._publish_status(now)
         return self._drain(now)
@@ -213,7 +221,7 @@ class Node:
         elif kind == "rows" and payload:
             self._on_rows(_parse(payload), now)
         elif kind == "put":
-            self._on_put(payload)
+            self._on_put(payload, now)
         elif kind == "status" and payload:
             self._on_own_status(_parse(payload), now)
         elif payload:
@@ -287,7 +295,7 @@ class Node:
         if self.session and self.session.done:
             self.session = None
 
-    def _on_put(self, payload: "bytes | memoryview") -> None:
+    def _on_put(self, payload: "bytes | memoryview", now: int) -> None:
         if self.session is not None and not self.session.done:
             transfer = int.from_bytes(payload[1:5], "little")
             self._publish("got", {"v": 1, "transfer": transfer, "next": 0, "error": "busy"})
@@ -298,6 +306,10 @@ class Node:
         self._out.extend(actions)
         if answer:
             self._publish("got", answer)
+        if actions and actions[0][0] == DROP:
+            self.points = self._open = None
+            self._readings = ""
+            self._publish_status(now)
 
     def _on_own_status(self, status: "dict[str, Any]", now: int) -> None:
         """Our own word comes back: all that is retained came before it. Somebody else's: a late will, or a twin."""
@@ -363,13 +375,24 @@ class Node:
         self._load("")
         self._take_early(now)
 
+    def _leave(self, error: DataError, now: int) -> None:
+        """The data are not what they were: no sums of them are sent, and the others go on as without a dead node."""
+        if self.session and self.session.run.kind != "survey":
+            self.points = None
+        self.session = None
+        self.problem = "the data can't be read: %s" % error
+        self.listen(None)
+        self._publish_status(now)
+
     def _why_not(self, run: "Run", rows: "Rows", points: "Points | None") -> str:
         if self._id not in run.members:
             return "no member of run %d" % run.number
         if (run.kind == "gossip") != bool(rows.phases):
             return "rows of another kind than the run"
         if points is None:
-            return "no readings" if run.kind == "survey" else "no data"
+            if run.kind == "survey":
+                return "no readings"
+            return self.problem if self.problem.startswith("the data") else "no data"
         if points.dataset != run.dataset or points.n != run.n or points.bits != run.data_bits:
             return "data of another dataset"
         if self._memory.get("run") == run.number and self._memory.get("data") != points.digest.hex():
@@ -419,7 +442,9 @@ class Node:
         """A survey has ended: its points are made once, so that those of a later injection stay."""
         grid = session.grid()
         if self._memory.get("made") != grid.dataset(session.run.dataset).hex():
-            self._out.append((MAKE, grid))
+            self._out.append((MAKE, grid, session.points))
+        # Nothing is counted any more.
+        session.points = None
 
     # ---- what is said ----
 
@@ -428,10 +453,6 @@ class Node:
 
     def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
         self._out.append((PUBLISH, self._topic(kind), dumps(report), retain))
-
-    def _answer_put(self, error: str) -> None:
-        if self._intake is not None and self._intake.pending:
-            self._publish("got", self._intake.finish(error))
 
     def _publish_status(self, now: int) -> None:
         session = self.session
@@ -481,7 +502,10 @@ class Node:
         if self._ripe:
             # Only now, when what was read has left the heap: the run's code takes its place.
             self._ripe = False
-            self._try_begin(now)
+            try:
+                self._try_begin(now)
+            except DataError as error:
+                self._leave(error, now)
         session = self.session
         while session and session.lost:
             self.count(session.lost.pop())

@@ -13,7 +13,8 @@ MODULES = {
     "record": ("record",),
     "starts": ("starts",),
     "points": ("points", "blocks"),
-    "survey": ("survey", "survey_grid", "tree", "tree_messages"),
+    "survey": ("survey", "survey_state", "tree", "tree_messages"),
+    "survey_grid": ("survey_grid", "survey_state"),
     "survey_points": ("survey_points",),
 }
 

@@ -1,7 +1,10 @@
-"""A survey: how the nodes agree on the range of their readings, over the tree (protocol, section 5, "Survey")."""
+"""A survey: how the nodes agree on the range of their readings, over the tree (protocol, section 5, "Survey").
+
+A running survey has no need of the grid that it leads to: `survey_grid` takes its place when it has ended.
+"""
 
 from dcka_core import tree
-from dcka_core.survey_grid import SIGMA_ROW, ZERO, ends, grid_of
+from dcka_core.survey_state import SIGMA_ROW, STEPS_ROW, ZERO, ends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
 # Levels of the grid that deviations are reckoned on, and the bits of its squares that one row takes.
 _LEVELS = 4095
 _SQUARE_BITS = 12
-_STEPS_ROW = 4
 
 
 class Session(tree.Session):
@@ -27,7 +29,7 @@ class Session(tree.Session):
         """Counts of the node's readings, or, in the last step of `std`, sums and squares."""
         run = self.run
         points = self.points
-        shift = shift_of(run, centres[_STEPS_ROW * run.n])
+        shift = shift_of(run, centres[STEPS_ROW * run.n])
         lower = ends(centres, run.n)
         if shift < 0:
             rows = squares(points.blocks, run.n, lower)
@@ -41,11 +43,11 @@ class Session(tree.Session):
         """The next digit of every end, or the deviations."""
         run = self.run
         n = run.n
-        made = previous[_STEPS_ROW * n]
+        made = previous[STEPS_ROW * n]
         shift = shift_of(run, made)
         commit.flags = 0
         commit.centres = centres = list(previous)
-        centres[_STEPS_ROW * n] = made + 1
+        centres[STEPS_ROW * n] = made + 1
         if shift < 0:
             put_numbers(centres, n, SIGMA_ROW, deviations(sums, n))
             return
@@ -54,11 +56,11 @@ class Session(tree.Session):
         put_numbers(centres, n, 2, [end + ZERO for end in found[n:]])
 
     def grid(self) -> "SurveyGrid":
-        """The grid that the final commit leads to; the readings are let go, for nothing is counted any more."""
+        """The grid that the final commit leads to."""
         if self.held is None:
             raise ValueError("a survey without a commit has no grid")
-        self.points.blocks = []
-        return grid_of(self.run, self.held.centres)
+        grid: SurveyGrid = self.load("survey_grid").grid_of(self.run, self.held.centres)
+        return grid
 
 
 def shift_of(run: "Run", made: int) -> int:

@@ -5,25 +5,13 @@ Whole numbers throughout, so that the nodes and the host have the same grid, bit
 
 from hashlib import sha256
 
+from dcka_core.survey_state import SIGMA_ROW, ends, numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
     from dcka_core.record import Run
-
-# Readings are sought as x + 2^31, unsigned.
-ZERO = 1 << 31
-SIGMA_ROW = 5
-
-
-def numbers(centres: "list[int]", n: int, row: int) -> "list[int]":
-    """The n numbers of 32 bits that two rows of a state hold, the upper halves first."""
-    return [centres[place] << 16 | centres[place + n] for place in range(row * n, row * n + n)]
-
-
-def ends(centres: "list[int]", n: int) -> "list[int]":
-    """The lower ends that a state knows, as readings: n of low, n of high."""
-    return [number - ZERO for number in numbers(centres, n, 0) + numbers(centres, n, 2)]
 
 
 class SurveyGrid:

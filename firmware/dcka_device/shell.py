@@ -7,22 +7,20 @@ import time
 
 import dcka_core
 import dcka_device
-from dcka_core.actions import APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
 from dcka_core.session import COMMIT_FILE
 from dcka_core.ticks import PERIOD, diff
 from dcka_device.link import Link
-from dcka_device.store import READINGS_FILE, Store
+from dcka_device.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from dcka_core.points import Points
-    from dcka_core.survey_grid import SurveyGrid
     from dcka_device.guard import Guard
 
 # Bytes between two collections: see main.py. A slot makes some 5 KB of waste; with little room it must not pile up.
@@ -63,6 +61,8 @@ def _load(name: str) -> "Any":
         for module in MODULES[other]:
             if sys.modules.pop("dcka_core." + module, None):
                 delattr(dcka_core, module)
+    if sys.modules.pop("dcka_device.storing", None):
+        del dcka_device.storing
     gc.threshold(_TIGHT_BYTES)
     gc.collect()
     loaded = part(name)
@@ -111,7 +111,7 @@ class Shell:
                 self._feed(self._node.data_loaded, points)
         readings = self._store.readings_dataset()
         if readings:
-            self._feed(self._node.readings_held, readings, self._readings)
+            self._feed(self._node.readings_held, readings, self._store.readings)
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
 
@@ -183,49 +183,10 @@ class Shell:
                 self._do(self._data(action))
 
     def _data(self, action: "Any") -> "list[Any]":
-        if action[0] == MAKE:
-            return self._make(action[1])
-        if action[0] != APPEND:
-            return self._adopt(action[1], action[2])
-        try:
-            self._store.append(action[1], action[2], action[3])
-        except OSError as error:
-            return self._node.data_failed("the data can't be stored: %s" % error, _now())
-        return []
+        """What a transfer or a survey asks for."""
+        from dcka_device import storing
 
-    def _adopt(self, aside: str, name: str) -> "list[Any]":
-        """Take the new data file; where it can't be read, the old one again."""
-        self._node.forget_data()
-        gc.collect()
-        actions: list[Any] = []
-        try:
-            points = self._store.adopt(aside, name)
-        except (OSError, CoreError, MemoryError) as error:
-            actions = self._node.data_failed("the data can't be stored: %s" % error, _now())
-            points = self._store.points()
-        if points and name == READINGS_FILE and not actions:
-            # Read again when a survey needs them: until then a small heap has no room for them.
-            actions = self._node.readings_held(points.dataset, self._readings, _now())
-            points = self._store.points()
-        return actions + (self._node.data_loaded(points, _now()) if points else [])
-
-    def _readings(self) -> "Points | None":
-        try:
-            return self._store.points(READINGS_FILE)
-        except MemoryError as error:
-            raise CoreError("the readings can't be read: %s" % error)
-
-    def _make(self, grid: "SurveyGrid") -> "list[Any]":
-        """Make the points of a survey, with the memory of the old ones, which are taken again where it fails."""
-        self._node.forget_data()
-        gc.collect()
-        try:
-            points = self._store.make(grid, self._alive)
-        except (OSError, CoreError, MemoryError) as error:
-            points = self._store.points()
-            actions = self._node.data_loaded(points, _now()) if points else []
-            return actions + self._node.data_failed("the points can't be made: %s" % error, _now())
-        return self._node.points_made(points, grid.clipped, _now()) if points else []
+        return storing.perform(action, self._store, self._node, self._alive, _now())
 
     def _alive(self) -> None:
         if self._guard:

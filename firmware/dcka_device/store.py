@@ -3,17 +3,17 @@
 import gc
 import os
 
+from dcka_core.errors import CoreError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from dcka_core.points import Points
-    from dcka_core.survey_grid import SurveyGrid
 
+DATA_FILE = "data.bin"
 READINGS_FILE = "readings.bin"
-_DATA_FILE = "data.bin"
-_MADE = "points.new"
 _BOOT_FILE = "boots.txt"
 # Of heap that has to stay free beside the data: connection, code and sums of a run, and what it sends.
 _RUN_BYTES = 40960
@@ -26,7 +26,7 @@ class Store:
     """
 
     def __init__(self, load: "Callable[[str], Any]") -> None:
-        self._load = load
+        self.load = load
 
     def raise_boot(self) -> int:
         """Count this boot, on flash before anything is sent (rule 2), and return the count."""
@@ -54,12 +54,7 @@ class Store:
             file.write(payload)
         os.rename(aside, name)
 
-    def append(self, name: str, payload: bytes, offset: int) -> None:
-        """Add to the file; begin it anew where `offset` is 0."""
-        with open(name, "ab" if offset else "wb") as file:
-            file.write(payload)
-
-    def points(self, name: str = _DATA_FILE, then: str = "") -> "Points | None":
+    def points(self, name: str = DATA_FILE, then: str = "") -> "Points | None":
         """The data set; None where there is none. Raises CoreError where it is damaged.
 
         then: what the file will be called when its blocks are read.
@@ -69,19 +64,17 @@ class Store:
         except OSError:
             return None
         with file:
-            load = self._load("points").load
+            load = self.load("points").load
             points: Points = load(file, lambda: open(then or name, "rb"), _room())  # noqa: SIM115
-        self._load("")
+        self.load("")
         return points
 
-    def adopt(self, aside: str, name: str) -> "Points | None":
-        """Put a data file in the place of the old one, which stays where the new one can't be read.
-
-        Raises OSError and CoreError.
-        """
-        points = self.points(aside, name)
-        os.rename(aside, name)
-        return points
+    def readings(self) -> "Points | None":
+        """The readings, as `points`; CoreError also where this heap can't hold a block of them."""
+        try:
+            return self.points(READINGS_FILE)
+        except MemoryError as error:
+            raise CoreError("the readings can't be read: %s" % error)
 
     def readings_dataset(self) -> bytes:
         """The 8 bytes that name the readings; nothing where there are none. They are checked when they are read."""
@@ -91,21 +84,6 @@ class Store:
                 return dataset
         except OSError:
             return b""
-
-    def make(self, grid: "SurveyGrid", alive: "Callable[[], object]") -> "Points | None":
-        """Quantise the readings into the data file; the old one stays where that fails.
-
-        alive: called every now and then. Raises OSError and CoreError.
-        """
-        readings = self.points(READINGS_FILE)
-        if readings is None:
-            raise OSError("no %s" % READINGS_FILE)
-        with open(_MADE, "wb") as file:
-            for piece in self._load("survey_points").data_file(readings, grid):
-                file.write(piece)
-                alive()
-        readings = None
-        return self.adopt(_MADE, _DATA_FILE)
 
 
 def _room() -> int:

@@ -18,7 +18,8 @@ from dcka_core.actions import SAVE
 from dcka_core.messages import FINAL, Commit, read_commit
 from dcka_core.record import Run, read_run
 from dcka_core.session import COMMIT_FILE
-from dcka_core.survey_grid import SIGMA_ROW, ends, grid_of, numbers
+from dcka_core.survey_grid import grid_of
+from dcka_core.survey_state import SIGMA_ROW, ends, numbers
 
 READINGS = bytes(range(8, 16))
 LOWEST, HIGHEST = -(2**31), 2**31 - 1

@@ -10,7 +10,7 @@ from io import BytesIO
 from json import loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
 from dcka_core.points import load, new_points
 from dcka_core.starts import Stream
@@ -146,14 +146,18 @@ class Bus:
             elif what == APPEND:
                 before = b"" if action[3] == 0 else self.flash[node][action[1]]
                 self.flash[node][action[1]] = before + bytes(action[2])
+            elif what == DROP:
+                for name in ("data.bin", "readings.bin", "data.new"):
+                    self.flash[node].pop(name, None)
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
             elif what == MAKE:
-                self.make(node, action[1])
+                self.make(node, action[1], action[2])
 
-    def make(self, node, grid):
+    def make(self, node, grid, readings):
         """Quantise a node's readings, as its shell would."""
-        content = b"".join([bytes(piece) for piece in data_file(self.readings[node][1](), grid)])
+        readings = readings or self.readings[node][1]()
+        content = b"".join([bytes(piece) for piece in data_file(readings, grid)])
         self.flash[node]["data.bin"] = content
         self.points[node] = load(BytesIO(content))
         machine = self.nodes[node]

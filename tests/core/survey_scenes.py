@@ -5,7 +5,8 @@ from scenes import DATASET, Scene
 
 from dcka_core.record import read_run
 from dcka_core.starts import Stream
-from dcka_core.survey_grid import ends, grid_of
+from dcka_core.survey_grid import grid_of
+from dcka_core.survey_state import ends
 
 LOWEST = -(1 << 31)
 

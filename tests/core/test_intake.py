@@ -8,7 +8,7 @@ from data_files import data_file, finished
 from scenes import Scene
 from support import raises
 
-from dcka_core.actions import ADOPT, APPEND, PUBLISH
+from dcka_core.actions import ADOPT, APPEND, DROP, PUBLISH
 from dcka_core.codec import put_varint
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.intake import ASIDE, Intake
@@ -20,6 +20,8 @@ GOT = "dcka/t/got/1"
 
 
 FILE = data_file(list(range(40)))
+READINGS = data_file([-5, 7], bits=32)
+REMOVE = bytes.fromhex("1709000000")
 OTHER = data_file(list(range(100, 160)), dataset=b"datasetB")
 
 
@@ -44,6 +46,7 @@ class Flash:
     def do(self, actions):
         for action in actions:
             if action[0] == APPEND:
+                assert action[4] in (len(FILE), len(OTHER))
                 assert action[1] == ASIDE and action[3] == (0 if action[3] == 0 else len(self.aside))
                 self.aside = (self.aside if action[3] else b"") + action[2]
             else:
@@ -202,6 +205,37 @@ def test_malformed_chunks_are_refused():
         assert not intake.pending
 
 
+def test_readings_go_to_a_file_of_their_own():
+    for size in (1, 5, 6, 1000):
+        intake = Intake()
+        for payload in chunks(READINGS, size):
+            actions, _ = intake.take(payload)
+        assert actions[-1] == (ADOPT, ASIDE, "readings.bin"), size
+
+
+def test_a_word_to_remove_ends_what_is_under_way():
+    intake, flash = Intake(), Flash()
+    feed(intake, flash, chunks(FILE, 20)[0])
+    removed = {"v": 1, "transfer": 9, "next": 0, "removed": True}
+    for _ in range(2):
+        assert intake.take(REMOVE) == ([(DROP,)], removed)
+        assert not intake.under_way
+    assert feed(intake, flash, chunks(FILE, 20)[1])["error"] == "restart"
+    for payload in (REMOVE[:4], REMOVE + b"x"):
+        assert raises(MessageError, intake.take, payload).reason == "length"
+
+
+def test_a_shell_that_cannot_store_says_so_at_once():
+    intake = Intake()
+    intake.take(chunks(FILE, 20)[0])
+    assert intake.under_way and not intake.pending
+    assert intake.finish("no room: 9 KB needed, 1 KB free") == {
+        "v": 1, "transfer": 7, "next": 20, "error": "no room: 9 KB needed, 1 KB free",
+    }  # fmt: skip
+    assert not intake.under_way
+    assert intake.take(chunks(FILE, 20)[1])[1]["error"] == "restart"
+
+
 # ---- at a node ----
 
 
@@ -281,6 +315,28 @@ def test_a_node_in_a_run_is_busy():
         bus.settle()
         assert put(bus, chunks(FILE, 40))[-1] == DONE
         assert bus.flash[1]["data.bin"] == FILE
+
+
+def test_a_node_removes_its_data_when_it_is_told_to():
+    bus = StoringBus()
+    bus.add(1, None)
+    bus.settle()
+    put(bus, chunks(FILE, 40))
+    assert put(bus, [REMOVE]) == [{"v": 1, "transfer": 9, "next": 0, "removed": True}]
+    status = loads(bus.retained["dcka/t/status/1"])
+    assert (status["dataset"], status["rows"]) == ("", 0) and "data.bin" not in bus.flash[1]
+    assert put(bus, chunks(OTHER, 40, transfer=10))[-1]["done"]
+
+
+def test_what_cannot_be_stored_is_answered_with_the_first_chunk():
+    bus = StoringBus()
+    bus.add(1, None)
+    bus.settle()
+    bus.log = []
+    node = bus.nodes[1]
+    node.receive(PUT, chunks(FILE, 40)[0], bus.now)
+    bus.perform(1, node.data_failed("the data can't be stored: no room: 9 KB needed, 1 KB free", bus.now))
+    assert answers(bus)[-1]["error"].endswith("no room: 9 KB needed, 1 KB free")
 
 
 def test_a_malformed_chunk_is_counted():

@@ -22,6 +22,7 @@ STATUS_KEYS = [
     "kind",
     "prepared",
     "dataset",
+    "data",
     "rows",
     "heap",
     "free",

@@ -9,8 +9,8 @@ from survey_scenes import LOWEST, SurveyScene, spread
 
 from dcka_core.actions import MAKE
 from dcka_core.bounds import message_bound
-from dcka_core.errors import CoreError
-from dcka_core.messages import CONVERGED, FINAL
+from dcka_core.errors import CoreError, DataError
+from dcka_core.messages import CONVERGED, FINAL, REMOVE, read_commit
 from dcka_core.record import read_run
 
 PATIENCE_MS = 100
@@ -177,11 +177,11 @@ def test_a_power_cut_while_the_points_are_made():
     kept = bus.make
     cut = []
 
-    def make(node, grid):
+    def make(node, grid, readings):
         if node == 3 and not cut:
             cut.append(node)
         else:
-            kept(node, grid)
+            kept(node, grid, readings)
 
     bus.make = make
     scene.finish()
@@ -213,6 +213,34 @@ def test_points_are_made_once():
         assert ("clipped" in scene.status(2)) == (not replaced), replaced
 
 
+def test_a_greater_final_makes_the_points_anew():
+    """A partial outcome is replaced by a full one (rule 12): readings are opened again, and another grid follows."""
+    scene = new_scene(STAR)
+    scene.bus.kill(4)
+    scene.finish()
+    held = scene.held(2)
+    run = read_run(scene.record())
+    whole = read_commit(held.encode(run), run)
+    whole.sender = 1
+    whole.contributors, whole.missing = 15, 0
+    whole.centres[0] -= 1
+    scene.bus.publish("dcka/t/commit/1", bytes(whole.encode(run)))
+    scene.bus.settle()
+    for node in (2, 3):
+        assert makes(scene, node) == 2 and scene.held(node).missing == 0
+        assert scene.found(node)[0][0] == scene.expected([4])[0][0] - 65536
+        check_points(scene, node)
+
+
+def test_what_is_wrong_with_the_points_is_told_beside_readings():
+    """At boot: that there are readings says nothing of a data file that can't be read."""
+    scene = new_scene(STAR)
+    node = scene.bus.nodes[2]
+    scene.bus.perform(2, node.data_failed("the data can't be read: cut short", scene.bus.now))
+    scene.bus.perform(2, node.readings_held(DATASET, scene.bus.readings[2][1], scene.bus.now))
+    assert scene.status(2)["problem"] == "the data can't be read: cut short"
+
+
 def test_a_node_without_readings_stays_out():
     scene = new_scene(STAR)
     del scene.bus.readings[3]
@@ -242,6 +270,51 @@ def test_readings_that_cannot_be_read_or_are_others():
         scene.bus.settle()
         assert scene.status(2)["problem"] == problem
         assert scene.session(2) is None and scene.bus.nodes[2].points is None
+
+
+class Broken:
+    """Blocks of which the second is damaged."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        yield self.blocks[0]
+        raise DataError("block 1 of readings.bin is damaged")
+
+
+def test_a_damaged_block_of_readings():
+    """The node leaves before it says a count of them; what it holds of points stays, and the others end without it."""
+    scene = new_scene(STAR)
+
+    def load():
+        readings = make_readings(2, DATASET, scene.data[3])
+        readings.blocks = Broken(readings.blocks)
+        return readings
+
+    bus = scene.bus
+    bus.points[3] = make_readings(2, b"earlier.", [1, 2])
+    bus.readings[3] = (DATASET, load)
+    bus.kill(3)
+    bus.boot(3)
+    bus.settle()
+    bus.log = []
+    scene.start()
+    others = [node for node in STAR if node != 3]
+    assert bus.run(lambda: all(scene.session(node) and scene.session(node).done for node in others))
+    bus.settle()
+    assert [topic for topic, _ in bus.log if topic == "dcka/t/x/0/3"] == []
+    status = scene.status(3)
+    assert status["problem"] == "the data can't be read: block 1 of readings.bin is damaged"
+    assert status["dataset"] == b"earlier.".hex() and bus.nodes[3].session is None
+    assert scene.found(1) == scene.expected([3])
+
+
+def test_readings_are_forgotten_when_the_data_are_removed():
+    scene = new_scene(STAR)
+    scene.bus.publish("dcka/t/put/2", bytes([1 << 4 | REMOVE, 1, 2, 3, 4]))
+    scene.bus.settle()
+    assert "readings" not in scene.status(2) and scene.status(1)["readings"] == DATASET.hex()
 
 
 def test_a_clustering_on_the_points_that_were_made():

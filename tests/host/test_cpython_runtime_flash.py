@@ -81,3 +81,23 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError):
         FolderFlash(tmp_path / "file").raise_boot()
+
+
+def test_a_file_without_room_is_refused_before_anything_is_written() -> None:
+    flash = MemoryFlash(size=200)
+    flash.begin("data.new", 150)
+    flash.append("data.new", bytes(150), 0)
+    flash.begin("data.new", 180)
+    assert flash.read("data.new") is None
+    flash.save("data.bin", bytes(100))
+    with pytest.raises(OSError, match="no room: 0 KB needed, 0 KB free"):
+        flash.begin("data.new", 150)
+    flash.drop()
+    flash.begin("data.new", 150)
+
+
+def test_a_folder_has_the_room_of_its_disk(tmp_path: Path) -> None:
+    flash = FolderFlash(tmp_path / "not" / "there")
+    assert flash.free_bytes() > 0
+    with pytest.raises(OSError, match="no room"):
+        flash.begin("data.new", 1 << 60)

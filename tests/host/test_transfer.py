@@ -10,6 +10,7 @@ from bus_connection import host, retained
 from dcka.inject.dataset import from_values
 from dcka.inject.transfer import TransferError, send
 from dcka.mqtt.readiness import NotReady
+from dcka_core.actions import APPEND
 
 __all__ = ["host"]
 
@@ -266,3 +267,61 @@ def test_an_outage_loses_nothing(nodes):
     send(nodes, data)
     assert outages
     assert stored(nodes, 1) == data.data_file(1)
+
+
+# ---- flash without room ----
+
+
+def full(nodes, node, left=lambda flash: "data.bin" not in flash):
+    """The flash of a node has room for one data set only, until `left` says otherwise."""
+    perform = nodes.bus.perform
+
+    def refusing(who, actions):
+        for action in actions:
+            if action[0] == APPEND and who == node and action[3] == 0 and not left(nodes.bus.flash[node]):
+                error = "the data can't be stored: no room: 1568 KB needed, 300 KB free"
+                perform(who, nodes.bus.nodes[who].data_failed(error, nodes.bus.now))
+            else:
+                perform(who, [action])
+
+    nodes.bus.perform = refusing
+
+
+def test_without_room_at_one_node_nobodys_data_change(nodes):
+    old = dataset(1)
+    send(nodes, old)
+    full(nodes, 2)
+    with pytest.raises(TransferError) as caught:
+        send(nodes, dataset(2))
+    assert str(caught.value) == (
+        "node 2 has no room for the new data beside the old (1568 KB needed, 300 KB free); nothing was written. With "
+        "--replace the nodes remove their old data first, and have none until all of the new are there"
+    )
+    assert {node: stored(nodes, node) for node in ROWS} == {node: old.data_file(node) for node in ROWS}
+    assert json.loads(retained(nodes, "dataset")) == old.record()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_replace_the_old_data_go_first(nodes, seed):
+    send(nodes, dataset(1))
+    full(nodes, 2)
+    stream = random.Random(seed)
+    nodes.on_way = lambda suffix, payload: None if stream.random() < 0.2 and suffix != "dataset" else payload
+    nodes.lose = lambda suffix, payload: suffix.startswith("got/") and stream.random() < 0.2
+    other = dataset(2)
+    send(nodes, other, replace=True)
+    assert {node: stored(nodes, node) for node in ROWS} == {node: other.data_file(node) for node in ROWS}
+
+
+def test_without_room_for_the_new_data_alone_it_is_said(nodes):
+    full(nodes, 2, left=lambda flash: False)
+    with pytest.raises(TransferError, match="node 2 has no room for its data, even without its old ones"):
+        send(nodes, dataset(), replace=True)
+
+
+def test_who_has_the_data_already_keeps_them_with_replace(nodes):
+    data = dataset()
+    send(nodes, data)
+    nodes.sent.clear()
+    assert all(result.skipped for result in send(nodes, data, replace=True).values())
+    assert not [suffix for suffix, _, _ in nodes.sent if suffix.startswith("put/")]

@@ -13,10 +13,12 @@ from dcka.boards.errors import BoardError
 from dcka.boards.flashing import PARALLEL
 from dcka.boards.installed import read_installed
 from dcka.boards.repl import Repl, open_repl
-from dcka.boards.transfer import put_file
+from dcka.boards.transfer import BoardFull, put_file
 from dcka.inject.dataset import Dataset
 
 DATA_FILE = "/data.bin"
+READINGS_FILE = "/readings.bin"
+ASIDE = "/data.new"  # of a transfer by MQTT
 # A board boots in two seconds, 5,000 points load in another two; a node that has no radio link yet loads them, too.
 LOAD_S = 60.0
 HASH_S = 30.0
@@ -74,19 +76,21 @@ def inject_boards(
     parallel: int = PARALLEL,
     on_progress: OnProgress | None = None,
     load_s: float = LOAD_S,
+    replace: bool = False,
 ) -> list[BoardResult]:
     """Give each board its node's data file, at most `parallel` at a time; what became of each, in the order of ports.
 
     All are asked who they are before the first byte is written. What one board fails in does not stop the others; only
     where two are the same node, neither gets anything. A board whose file is the right one already is restarted alone.
     An interrupted transfer goes on where it was. The old file stays, byte for byte, until the new one is verified on
-    the board. Afterwards each board restarts, and its node has to say within `load_s` seconds that it has the points.
+    the board; with `replace` it is removed first. Afterwards each board restarts, and its node has to say within
+    `load_s` seconds that it has the points.
     """
     with ThreadPoolExecutor(max(1, parallel)) as pool, contextlib.ExitStack() as stack:
         boards = list(pool.map(lambda port: _asked(port, dataset, network, stack), ports))
         _refuse_twins(boards)
         told = on_progress or (lambda port, done, total: None)
-        return list(pool.map(lambda board: _give(board, dataset, told, load_s), boards))
+        return list(pool.map(lambda board: _give(board, dataset, told, load_s, replace), boards))
 
 
 def await_data(lines: Iterator[str], port: str, points: int, load_s: float = LOAD_S) -> None:
@@ -159,7 +163,9 @@ def _refuse_twins(boards: Sequence[_Board]) -> None:
             )
 
 
-def _give(board: _Board, dataset: Dataset, on_progress: OnProgress, load_s: float) -> BoardResult:
+def _give(
+    board: _Board, dataset: Dataset, on_progress: OnProgress, load_s: float, replace: bool
+) -> BoardResult:
     """Write one board's file, and wait for its node."""
     begun = time.monotonic()
     points = size = 0
@@ -170,6 +176,7 @@ def _give(board: _Board, dataset: Dataset, on_progress: OnProgress, load_s: floa
         content = dataset.data_file(board.node)
         points, size = len(dataset.points[board.node]), len(content)
         skipped = board.held == (size, hashlib.sha256(content).hexdigest())
+        _clear(board.repl, replace and not skipped)
         _write(board.repl, content, skipped, lambda done, total: on_progress(board.port, done, total))
         board.repl.soft_reset()
         await_data(board.repl.lines(load_s), board.port, points, load_s)
@@ -179,6 +186,13 @@ def _give(board: _Board, dataset: Dataset, on_progress: OnProgress, load_s: floa
     return BoardResult(board.port, board.node, points, size, skipped, time.monotonic() - begun, "", 0)
 
 
+def _clear(repl: Repl, all_: bool) -> None:
+    """Remove what a transfer by MQTT has left half; and where `all_`, the old data."""
+    repl.load(board_code.HELPERS)
+    for name in (ASIDE, DATA_FILE, READINGS_FILE) if all_ else (ASIDE,):
+        repl.run(f"_d_x({name!r})", HASH_S)
+
+
 def _write(repl: Repl, content: bytes, there: bool, on_progress: Callable[[int, int], None]) -> None:
     if there:
         # What an interrupted transfer of other data has left is of no use any more.
@@ -186,7 +200,10 @@ def _write(repl: Repl, content: bytes, there: bool, on_progress: Callable[[int, 
         repl.run(f"_d_x({DATA_FILE + '.new'!r})", HASH_S)
         on_progress(len(content), len(content))
     else:
-        put_file(repl, DATA_FILE, content, progress=on_progress, resume=True)
+        try:
+            put_file(repl, DATA_FILE, content, progress=on_progress, resume=True)
+        except BoardFull as error:
+            raise BoardFull(f"{error}. Where the old data take it: --replace removes them first") from None
 
 
 def totals(results: Sequence[BoardResult], wanted: Sequence[int]) -> Mapping[str, object]:

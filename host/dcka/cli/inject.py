@@ -21,6 +21,7 @@ from dcka.cli.readings import (
     facts_of,
     note_of_options,
     reading_options,
+    replace_option,
     warn_of_k,
     words_of,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     ),
 )
 @reading_options
+@replace_option
 @network_option
 @broker_option
 @state_option
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 def command(
     file: Path | None,
     data: str | None,
+    replace: bool,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -61,7 +64,8 @@ def command(
     """Give every node its readings.
 
     The file is read whole and checked before a byte is sent; then every node stores its part, and keeps its old
-    data until the new are there, whole. What is not given here is as [data] of network.toml has it.
+    data until the new are there, whole. A node whose flash has no room for both is named before anything changes;
+    with --replace the old data go first. What is not given here is as [data] of network.toml has it.
     """
     from dcka.mqtt.address import broker_of
 
@@ -72,20 +76,22 @@ def command(
     warn_of_k(dataset, config, output)
     note_of_options(config, reading, output)
     folder = state_of(config, state)
-    record = _send(dataset, config, broker_of(config, folder, broker))
+    record = _send(dataset, config, broker_of(config, folder, broker), replace)
     folder.make_folder(folder.folder)
     dataset.save(folder.folder)
     output.result(record, words_of(record, config))
 
 
-def _send(dataset: "Dataset | ReadingSet", config: "Config", url: "BrokerUrl") -> dict[str, Any]:
+def _send(
+    dataset: "Dataset | ReadingSet", config: "Config", url: "BrokerUrl", replace: bool
+) -> dict[str, Any]:
     """Send it; what was sent, as the verb's record."""
     from dcka.inject.transfer import send
     from dcka.mqtt.connection import Connection
 
     with Connection(url, config.network.name) as connection:
         begun = time.monotonic()
-        results = send(connection, dataset)
+        results = send(connection, dataset, replace=replace)
         wall_s = time.monotonic() - begun
     return {
         **facts_of(dataset),

@@ -60,6 +60,12 @@ _OPTIONS = (
     ),
 )
 
+replace_option = click.option(
+    "--replace",
+    is_flag=True,
+    help="Remove the old data first, for flash without room for both: until the new are there, a node has none.",
+)
+
 
 def reading_options(command: Decorated) -> Decorated:
     """FILE.csv, `--data NAME` and the options for columns, rows and cells; `dataset_of` takes what they give.

@@ -15,7 +15,7 @@ from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import APPEND, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.points import Points
@@ -164,13 +164,19 @@ class CPythonNode:
 
     def _store(self, action: Any) -> None:
         if action[0] == MAKE:
-            self._make(action[1])
+            self._make(action[1], action[2])
             return
-        if action[0] != APPEND:
+        if action[0] == ADOPT:
             self._adopt(action[1], action[2])
             return
         try:
-            self._flash.append(action[1], _bytes(action[2]), action[3])
+            if action[0] == DROP:
+                self._flash.drop()
+                return
+            _, name, payload, offset, total = action
+            if not offset:
+                self._flash.begin(name, total)
+            self._flash.append(name, _bytes(payload), offset)
         except OSError as error:
             self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
 
@@ -191,10 +197,10 @@ class CPythonNode:
     def _readings(self) -> Points | None:
         return self._flash.points(READINGS_FILE)
 
-    def _make(self, grid: SurveyGrid) -> None:
+    def _make(self, grid: SurveyGrid, readings: Points | None) -> None:
         """Make the points of a survey; where that fails, the old ones stay."""
         try:
-            points = self._flash.make(grid)
+            points = self._flash.make(grid, readings)
         except (OSError, CoreError) as error:
             self._do(self._node.data_failed(f"the points can't be made: {error}", _now()))
             return

@@ -1,9 +1,11 @@
 """The flash of a node under CPython: a board's files by their names, in memory or in a folder."""
 
 import io
+import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from dcka_core.intake import ASIDE
 from dcka_core.points import Points, load
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.survey_points import data_file
@@ -29,8 +31,28 @@ class Flash(ABC):
         """Add to the file; begin it anew where `offset` is 0."""
 
     @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove the file, if it is there."""
+
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """How much more can be stored."""
+
+    @abstractmethod
     def rename(self, name: str, other: str) -> None:
         """Put the file in the place of another."""
+
+    def begin(self, name: str, total: int) -> None:
+        """Make room for a new file of `total` bytes. Raises OSError where there is none."""
+        self.remove(name)
+        free = self.free_bytes()
+        if total > free:
+            raise OSError(f"no room: {total // 1024} KB needed, {free // 1024} KB free")
+
+    def drop(self) -> None:
+        """Remove data and readings."""
+        for name in (DATA_FILE, READINGS_FILE, ASIDE):
+            self.remove(name)
 
     def raise_boot(self) -> int:
         """Count this boot before anything is sent (rule 2 of the protocol), and return the count."""
@@ -57,12 +79,12 @@ class Flash(ABC):
         """The 8 bytes that name the readings; none where there are no readings."""
         return (self.read(READINGS_FILE) or b"")[12:20]
 
-    def make(self, grid: SurveyGrid) -> Points:
-        """Quantise the readings into the data file; the old one stays where that fails.
+    def make(self, grid: SurveyGrid, readings: Points | None) -> Points:
+        """Quantise the readings, read anew where they are None, into the data file, which stays where that fails.
 
         Raises OSError and CoreError.
         """
-        readings = self.points(READINGS_FILE)
+        readings = readings or self.points(READINGS_FILE)
         if readings is None:
             raise FileNotFoundError(f"no {READINGS_FILE}")
         content = b"".join(bytes(piece) for piece in data_file(readings, grid))
@@ -71,10 +93,11 @@ class Flash(ABC):
 
 
 class MemoryFlash(Flash):
-    """Files that live as long as this object: a node's power cut leaves them."""
+    """Files that live as long as this object: a node's power cut leaves them. `size`: bytes in all."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 1 << 31) -> None:
         self._files: dict[str, bytearray] = {}
+        self._size = size
 
     def read(self, name: str) -> bytes | None:
         content = self._files.get(name)
@@ -87,6 +110,12 @@ class MemoryFlash(Flash):
         if not offset:
             self._files[name] = bytearray()
         self._files[name] += payload
+
+    def remove(self, name: str) -> None:
+        self._files.pop(name, None)
+
+    def free_bytes(self) -> int:
+        return self._size - sum(map(len, self._files.values()))
 
     def rename(self, name: str, other: str) -> None:
         if name not in self._files:
@@ -115,6 +144,15 @@ class FolderFlash(Flash):
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / name).open("ab" if offset else "wb") as file:
             file.write(payload)
+
+    def remove(self, name: str) -> None:
+        (self._folder / name).unlink(missing_ok=True)
+
+    def free_bytes(self) -> int:
+        there = self._folder
+        while not there.exists():
+            there = there.parent
+        return shutil.disk_usage(there).free
 
     def rename(self, name: str, other: str) -> None:
         (self._folder / name).replace(self._folder / other)

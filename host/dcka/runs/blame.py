@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dcka.mqtt.readiness import TWINS, named
-from dcka.mqtt.statuses import Statuses
+from dcka.mqtt.statuses import NodeStatus, Statuses
 from dcka.runs.plan import RunPlan
 
 STALLED = "stalled"
@@ -46,6 +46,11 @@ def stubborn(plan: RunPlan, statuses: Statuses) -> bool:
     )
 
 
+def has_left(plan: RunPlan, status: NodeStatus) -> bool:
+    """Whether a node has begun the run and is no longer in it: it found a block of its data damaged."""
+    return status.run == plan.number and status.state == "ready" and bool(status.problem)
+
+
 _Cause = tuple[list[int], str] | None
 
 
@@ -86,7 +91,9 @@ def _unwilling(plan: RunPlan, without: list[int], statuses: Statuses) -> _Cause:
     problems = {
         node: status.problem
         for node in sorted(without)
-        if (status := statuses.get(node)) is not None and status.run != plan.number and status.problem
+        if (status := statuses.get(node)) is not None
+        and status.problem
+        and (status.run != plan.number or has_left(plan, status))
     }
     if not problems:
         return None

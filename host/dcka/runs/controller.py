@@ -15,7 +15,7 @@ from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
 from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
-from dcka.runs.blame import STALLED, missed, stubborn
+from dcka.runs.blame import STALLED, has_left, missed, stubborn
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import SURVEY, RunPlan, idle
@@ -212,6 +212,9 @@ class _Course:
 
     def _is_there(self, node: int, now: float) -> bool:
         heard_at = max(self.inbox.heard_at.get(node, 0.0), self._begun_at or 0.0)
+        status = self.inbox.statuses.get(node)
+        if status is not None and has_left(self._plan, status):
+            return False
         return self.inbox.statuses.online(node) and now - heard_at < SILENT_S
 
     def _lacks_run(self, node: int) -> bool:

@@ -30,6 +30,9 @@ class Survey:
         for node, status in sorted(self.statuses.items()):
             held.setdefault(status.dataset, []).append(node)
         if "" in held:
+            for node in held[""]:
+                if self.statuses[node].problem:
+                    raise NotReady(f"node {node}: {self.statuses[node].problem}", held[""])
             raise NotReady(
                 f"{named(held[''])}: no data there; give the nodes their readings with dcka inject", held[""]
             )

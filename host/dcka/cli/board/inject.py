@@ -11,7 +11,7 @@ import click
 
 from dcka.cli.options import configuration, examples, json_option, network_option, state_of, state_option
 from dcka.cli.output import Output
-from dcka.cli.readings import dataset_of, facts_of, reading_options, warn_of_k
+from dcka.cli.readings import dataset_of, facts_of, reading_options, replace_option, warn_of_k
 
 if TYPE_CHECKING:
     from dcka.boards.serial_inject import BoardResult
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--port", "ports", multiple=True, metavar="PATH", help="A board's port; may be repeated.")
 @click.option("--all", "all_", is_flag=True, help="Every board that is plugged in.")
 @reading_options
+@replace_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Boards written at a time.  [default: 8]"
 )
@@ -41,6 +42,7 @@ def command(
     all_: bool,
     file: Path | None,
     data: str | None,
+    replace: bool,
     jobs: int | None,
     network: Path | None,
     state: Path | None,
@@ -51,7 +53,8 @@ def command(
 
     As dcka inject, for nodes that are not online yet. The file is read whole and checked before a board is touched;
     each board says which node it is, and gets that node's part. The board is asked for its free space before the
-    first byte, keeps its old data until the new ones are verified on it, and restarts. A transfer that was cut goes
+    first byte, keeps its old data until the new ones are verified on it (with --replace they go first), and restarts. A
+    transfer that was cut goes
     on where it was with the same call. Where no board failed, the data set is kept for dcka run and dcka check.
     A run that is under way is interrupted at the boards.
 
@@ -70,7 +73,7 @@ def command(
     warn_of_k(dataset, config, output)
     begun = time.monotonic()
     with _progress(output, chosen) as tell:
-        results = inject_boards(chosen, dataset, config.network.name, jobs or PARALLEL, tell)
+        results = inject_boards(chosen, dataset, config.network.name, jobs or PARALLEL, tell, replace=replace)
     failed = [result for result in results if result.error]
     if not failed:
         _keep(dataset, state_of(config, state))

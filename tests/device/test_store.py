@@ -1,0 +1,188 @@
+"""A node's data on LittleFS: whatever the power cuts off, the old data set or the new; and none without room."""
+
+import gc
+import os
+import sys
+
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/core")
+
+from data_files import data_file
+from support import raises, skip
+
+from dcka_core import points
+from dcka_core.blocks import FileBlocks
+from dcka_core.intake import ASIDE
+from dcka_device import storing
+from dcka_device.store import Store
+
+try:
+    import vfs
+except ImportError:
+    vfs = None
+
+BLOCK = 4096
+PIECE = 1000
+OLD = data_file(list(range(200)), dataset=b"old data")
+NEW = data_file([number % 32768 for number in range(9000)], dataset=b"new data")
+
+
+class Chip:
+    """A flash chip; `left`: writes and erases until the power fails, None for ever."""
+
+    def __init__(self, blocks):
+        self.content = bytearray(b"\xff" * (BLOCK * blocks))
+        self.left = None
+        self.writes = 0
+
+    def readblocks(self, number, buffer, offset=0):
+        start = number * BLOCK + offset
+        buffer[:] = self.content[start : start + len(buffer)]
+
+    def writeblocks(self, number, buffer, offset=0):
+        if not self.powered():
+            return -5
+        start = number * BLOCK + offset
+        self.content[start : start + len(buffer)] = buffer
+        return 0
+
+    def ioctl(self, what, argument):
+        if what == 4:
+            return len(self.content) // BLOCK
+        if what == 5:
+            return BLOCK
+        if what == 6:
+            if not self.powered():
+                return -5
+            self.content[argument * BLOCK : (argument + 1) * BLOCK] = b"\xff" * BLOCK
+        return 0
+
+    def powered(self):
+        if self.left == 0:
+            return False
+        self.writes += 1
+        if self.left is not None:
+            self.left -= 1
+        return True
+
+
+def mounted(chip):
+    """Whatever was mounted has lost its power; the same chip anew."""
+    os.chdir("/")
+    try:
+        vfs.umount("/chip")
+    except OSError:
+        pass
+    vfs.mount(vfs.VfsLfs2(chip, readsize=32, progsize=32, lookahead=32), "/chip")
+    os.chdir("/chip")
+    return Store(lambda name: points)
+
+
+def made(blocks):
+    """A chip with the old data on it."""
+    if vfs is None:
+        skip("CPython has no LittleFS")
+    chip = Chip(blocks)
+    vfs.VfsLfs2.mkfs(chip, readsize=32, progsize=32, lookahead=32)
+    take(mounted(chip), OLD)
+    return chip
+
+
+def take(store, file):
+    """What an intake's actions ask for."""
+    for offset in range(0, len(file), PIECE):
+        storing.append(ASIDE, file[offset : offset + PIECE], offset, len(file))
+    return storing.adopt(store, ASIDE, "data.bin")
+
+
+def free():
+    return os.statvfs("/chip")[3]
+
+
+def away():
+    os.chdir("/")
+    vfs.umount("/chip")
+
+
+def test_a_power_cut_at_any_write_leaves_the_old_data_or_the_new():
+    chip = made(24)
+    before = bytes(chip.content)
+    chip.writes = 0
+    take(mounted(chip), NEW)
+    writes = chip.writes
+    found = []
+    for left in range(writes + 1):
+        chip.content = bytearray(before)
+        chip.left = left
+        try:
+            take(mounted(chip), NEW)
+        except OSError:
+            pass
+        chip.left = None
+        store = mounted(chip)
+        found.append(store.points().dataset)
+        assert found[-1] in (b"old data", b"new data"), left
+        if left % 40 == 0:
+            assert take(store, NEW).digest == NEW[-32:], left
+            assert sorted(os.listdir()) == ["data.bin"]
+    assert found[0] == b"old data" and found[-1] == b"new data", (writes, found)
+    assert sorted(found) == sorted(found, key=lambda name: name == b"old data"), found
+    away()
+
+
+def test_a_file_without_room_is_refused_before_anything_is_written():
+    chip = made(14)
+    store = mounted(chip)
+    large = data_file([1] * 20000)
+    before = bytes(chip.content)
+    text = str(raises(OSError, storing.append, ASIDE, large[:PIECE], 0, len(large)))
+    assert text == "no room: 60 KB needed, %d KB free" % (free() * 4), text
+    assert bytes(chip.content) == before and store.points().dataset == b"old data"
+    away()
+
+
+def test_with_the_old_data_removed_there_is_room():
+    chip = made(20)
+    store = mounted(chip)
+    take(store, NEW)
+    raises(OSError, storing.append, ASIDE, data_file([1] * 25000)[:PIECE], 0, 50060)
+    storing.drop()
+    assert store.points() is None and os.listdir() == []
+    assert take(store, data_file([1] * 25000)).count == 12500
+    away()
+
+
+def test_what_an_earlier_transfer_has_left_makes_room():
+    chip = made(20)
+    store = mounted(chip)
+    for offset in range(0, 40000, PIECE):
+        storing.append(ASIDE, bytes(PIECE), offset, 40000)
+    assert take(store, data_file([2] * 20000)).count == 10000
+    away()
+
+
+def test_a_flash_that_fills_up_keeps_nothing_aside():
+    chip = made(12)
+    store = mounted(chip)
+    raises(
+        OSError,
+        lambda: [storing.append(ASIDE, bytes(PIECE), offset, PIECE) for offset in range(0, 90000, PIECE)],
+    )
+    assert os.listdir() == ["data.bin"] and store.points().dataset == b"old data"
+    away()
+
+
+def test_a_large_file_is_read_again_from_where_it_lies_then():
+    chip = made(60)
+    store = mounted(chip)
+    numbers = [number % 30000 for number in range(40000)]
+    file = data_file(numbers)
+    gc.collect()
+    taken = []
+    while gc.mem_free() > 110000:
+        taken.append(bytearray(5000))
+    held_points = take(store, file)
+    taken = None
+    assert isinstance(held_points.blocks, FileBlocks)
+    for _ in range(2):
+        assert [value for held, here in held_points.blocks for value in held[: 2 * here]] == numbers
+    away()
