@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcka.datasets import gaussians
+from dcka.inject.dataset import from_values
+from dcka.inject.readings import as_readings
 from dcka.monitor import NetworkState
 from dcka.monitor.events import LONGEST, clean, counts
 from dcka.monitor.state import SILENT_S
@@ -48,8 +51,8 @@ def run_record(number=1, kind="tree", **changes):
 
 
 def step_data(**changes):
-    plain = {"run": 1, "step": 0, "ssd": 0.0, "units": False, "missing": [], "epoch": 0, "root": 0}
-    return {**plain, **changes}
+    plain = {"run": 1, "step": 0, "ssd": 0.0, "units": False, "scale": "one"}
+    return {**plain, "missing": [], "epoch": 0, "root": 0, **changes}
 
 
 def test_a_node_that_speaks_is_there_and_one_that_never_did_is_absent(state):
@@ -147,6 +150,30 @@ def test_in_tree_the_root_tells_the_ssd_in_the_units_of_the_data(state):
         ("step", step_data(ssd=1000 * data.grid.step**2, units=True, root=2))
     ]
     assert take(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 5}) == []
+
+
+def test_a_survey_is_told_without_an_ssd_and_leads_to_widths(state):
+    values = {node: np.arange(6.0).reshape(3, 2) * node for node in (1, 2, 3)}
+    data = from_values("t", ("a", "b"), values, scale="std")
+    readings = as_readings(data)
+    record = readings.record()
+    assert take(state, "dataset", record)[0][1] == {"name": "t", "readings": 9, "retained": False}
+    assert "readings, on no grid yet" in _told(state, "status/1", status(readings=record["dataset"]))
+    text = _told(state, "run", run_record(kind="survey", dataset=record["dataset"]))
+    assert text == "run 1: survey, in which 3 nodes agree on the range of their readings"
+    assert _told(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 0}).startswith("run 1: step 1, node 2")
+    take(state, "dataset", data.record())
+    take(state, "run", run_record(2, dataset=data.id.hex()))
+    step = {"v": 1, "run": 2, "step": 0, "ssd": 1000}
+    assert take(state, "step/2", step) == [
+        ("step", step_data(run=2, ssd=1000 * data.grid.unit**2, units=True, scale="std", root=2))
+    ]
+
+
+def _told(state, suffix, record):
+    """The text of the one event that comes of it."""
+    take(state, suffix, record)
+    return state.events[-1].text
 
 
 def test_in_gossip_a_step_is_told_when_all_members_have_told_their_part(state):

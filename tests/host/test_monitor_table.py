@@ -96,3 +96,14 @@ def test_sparklines_are_logarithmic_and_fit():
 
 def test_times_are_short():
     assert [ago(seconds) for seconds in (3.2, 119, 600, 9000)] == ["3 s", "119 s", "10 min", "2 h"]
+
+
+def test_a_survey_has_its_step_and_no_ssd():
+    state = NetworkState("net", (1, 2))
+    record = {"v": 1, "run": 4, "kind": "survey", "members": [1, 2], "root": 1, "dataset": "00" * 8}
+    state.take(0, Message("run", json.dumps(record).encode(), False, 0.0), 0.0)
+    step = {"v": 1, "run": 4, "node": 1, "step": 2, "ssd": 0, "flags": 0}
+    state.take(1, Message("step/1", json.dumps(step).encode(), False, 0.0), 0.0)
+    text = shown(state)
+    assert "run 4: survey, in which 2 nodes agree on the range of their readings" in text
+    assert "  step 3" in text and "SSD" not in text

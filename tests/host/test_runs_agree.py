@@ -229,15 +229,17 @@ def test_a_node_that_cannot_make_its_points_is_named(host, monkeypatch):
     held, made = equipped(host), config()
     make = host.bus.make
 
-    def full(node, grid):
+    def full(node, grid, readings):
         if node == 3:
             machine = host.bus.nodes[node]
             host.bus.perform(node, machine.data_failed("the points can't be made: no space", host.bus.now))
         else:
-            make(node, grid)
+            make(node, grid, readings)
 
     monkeypatch.setattr(host.bus, "make", full)
-    with pytest.raises(NotAgreed, match=r"node 3 agreed .* node 3 says: the points can't be made: no space"):
+    with pytest.raises(
+        NotAgreed, match=r"^node 3 agreed .*: node 3 says: the points can't be made: no space$"
+    ):
         agreed(host, held, made)
 
 

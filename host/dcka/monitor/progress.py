@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dcka.inject.data_file import READINGS
 from dcka.inject.dataset import grid_of
 from dcka.monitor.events import clean
 from dcka.mqtt.statuses import PayloadError, whole, wholes
 
 MOST_STEPS = 100_000
+SURVEY = "survey"
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Step:
 
 @dataclass
 class RunProgress:
-    """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise.
+    """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise; with a
+    `scale`, in widths of the grid. A survey's are 0.
 
     `done`: the members that have given their result. `steps`: by node, the step of its last commit. In `tree`: `root`
     and `epoch` as the last report has them, `scheduled` as the run has it, and `missing`, who was not in every step.
@@ -46,6 +49,7 @@ class RunProgress:
     epoch: int = 0
     scheduled: int = 0
     _parts: dict[int, dict[int, int]] = field(default_factory=dict)
+    scale: str = "one"
     _known: str = ""
     _unit: float = 1.0
 
@@ -64,13 +68,15 @@ class RunProgress:
         if self.kind == "idle":
             return f"run {self.number}: nothing (whatever ran before is ended)"
         nodes = "1 node" if len(self.members) == 1 else f"{len(self.members)} nodes"
+        if self.kind == SURVEY:
+            return f"run {self.number}: survey, in which {nodes} agree on the range of their readings"
         return f"run {self.number}: {self.kind}, K = {self.k}, {nodes}"
 
     def begin(self, record: Mapping[str, Any]) -> bool:
         """A run record; False where it is no newer one. Raises PayloadError."""
         number = whole(record, "run", low=1)
         kind = record.get("kind")
-        if kind not in ("tree", "gossip", "idle"):
+        if kind not in ("tree", "gossip", SURVEY, "idle"):
             raise PayloadError(f"kind is {clean(kind, 20)}")
         members = tuple(wholes(record, "members", ()))
         k, root = whole(record, "k", 0), whole(record, "root", 0)
@@ -85,9 +91,13 @@ class RunProgress:
     def know_dataset(self, record: Mapping[str, Any]) -> tuple[str, int] | None:
         """The record of a data set: (its name, readings); None for the one that is known. Raises PayloadError."""
         try:
-            unit = grid_of(record).unit ** 2
+            unit, scale = 1.0, "one"
+            if record.get("bits") != READINGS:  # those are on no grid yet
+                grid = grid_of(record)
+                unit, scale = grid.unit**2, str(grid.scale)
             rows = sum(int(entry["rows"]) for entry in record["nodes"].values())
             before, self._known, self._unit = self._known, str(record["dataset"]), unit
+            self.scale = scale
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PayloadError(f"no record of a data set: {clean(error, 40)}") from None
         return None if self._known == before else (clean(record.get("name", ""), 40), rows)
@@ -98,7 +108,7 @@ class RunProgress:
         if run != self.number or node not in self.members or step in self.ssd or step > MOST_STEPS:
             return None
         unit = self._unit if self.in_units else 1.0
-        if self.kind == "tree":
+        if self.kind != "gossip":
             return self._take_root(node, record, step, part * unit)
         parts = self._parts.setdefault(step, {})
         parts[node] = part

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dcka.monitor.events import Event, clean, counts
-from dcka.monitor.progress import RunProgress
+from dcka.monitor.progress import SURVEY, RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import SILENT_S, PayloadError, read_object, wholes
@@ -146,9 +146,11 @@ class NetworkState:
         if ended is None:
             return []
         data: dict[str, Any] = {"run": self.run.number, "step": ended.number, "ssd": ended.ssd}
-        data |= {"units": self.run.in_units, "missing": list(ended.missing)}
+        data |= {"units": self.run.in_units, "scale": self.run.scale, "missing": list(ended.missing)}
         data |= {"epoch": ended.epoch, "root": ended.root}
-        words = [f"run {self.run.number}: step {ended.number + 1}, SSD {ended.ssd:.7g}"]
+        words = [f"run {self.run.number}: step {ended.number + 1}"]
+        if self.run.kind != SURVEY:
+            words.append(f"SSD {ended.ssd:.7g}")
         if ended.missing:
             words.append(f"without {clean(named(ended.missing))}")
         if ended.new_root:
@@ -193,15 +195,24 @@ _Found = tuple[str, str, dict[str, Any], bool]
 
 def _seen(status: NodeStatus) -> tuple[object, ...]:
     """What makes a status news: a heartbeat is none, and of steps others tell."""
-    told = (status.state, status.run, status.prepared, status.dataset, status.problem, status.waiting)
+    told = (status.state, status.run, status.prepared, status.dataset, status.readings)
     return (
         status.boot,
         status.nonce,
         *told,
+        status.problem,
+        status.waiting,
         status.twin,
         status.stalled,
         tuple(sorted(status.dropped.items())),
     )
+
+
+def _holds(status: NodeStatus) -> str:
+    """What data it has."""
+    if status.dataset:
+        return f"{status.rows:,} readings"
+    return "readings, on no grid yet" if status.readings else "no data"
 
 
 def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) -> _Found:
@@ -217,7 +228,7 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
     if before is not None and before.boot != status.boot and status.online:
         words.append(f"rebooted (boot {status.boot})")
     if status.online and (before is None or before.dataset != status.dataset):
-        words.append(f"{status.rows:,} readings" if status.dataset else "no data")
+        words.append(_holds(status))
     if status.prepared > status.run:
         words.append(f"prepared for run {status.prepared}")
     if status.stalled:

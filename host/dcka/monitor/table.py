@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dcka.monitor.events import clean, counts
+from dcka.monitor.progress import SURVEY
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
 from dcka.mqtt.readiness import named
@@ -66,9 +67,11 @@ class StateTable:
         if not run.number:
             return [Text("no run is known", style="dim")]
         lines: list[RenderableType] = [Text(run.title(), style="bold")]
-        if run.ssd:
+        if run.kind == SURVEY:
+            lines.append(Text(f"  step {run.step}"))
+        elif run.ssd:
             values = [run.ssd[step] for step in sorted(run.ssd)]
-            unit = "" if run.in_units else " (grid)"
+            unit = " (grid)" if not run.in_units else "" if run.scale == "one" else " (in widths)"
             lines.append(Text(f"  step {run.step}, SSD {values[-1]:.7g}{unit}  {sparkline(values, WIDTH)}"))
         if run.epoch:
             lines.append(
