@@ -373,7 +373,7 @@ def test_columns_by_a_scale_are_run_and_checked_in_their_units(call, scale):
     assert code == 0, err
     injected = json.loads(out)
     assert (injected["scale"], injected["step"], len(injected["steps"])) == (scale, None, 2)
-    code, out, err = call("run", "--json")
+    code, out, err = call("run", "--scale", scale, "--json")
     assert code == 0, err
     ran = json.loads(out)
     assert ran["scale"] == scale

@@ -200,7 +200,10 @@ def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] |
         try:
             ends[name] = float(low), float(high)
         except ValueError as error:
-            raise UsageError(f"--range {text}: write LOW,HIGH or COLUMN=LOW,HIGH, as {name}=0,100") from error
+            raise UsageError(
+                f"--range {text}: name who finds it, host, minmax or quantile; or write LOW,HIGH or COLUMN=LOW,HIGH, "
+                f"as {name}=0,100"
+            ) from error
     return [ends[name] for name in table.columns]
 
 
