@@ -12,7 +12,7 @@ MODULES = {
     "intake": ("intake",),
     "record": ("record",),
     "starts": ("starts",),
-    "points": ("points", "blocks"),
+    "points": ("points", "blocks", "fold_viper"),
 }
 
 
