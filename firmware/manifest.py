@@ -11,6 +11,7 @@ FILES = (
     "dcka_core/codec.py",
     "dcka_core/epochs.py",
     "dcka_core/errors.py",
+    "dcka_core/fold_viper.py",
     "dcka_core/gossip.py",
     "dcka_core/gossip_session.py",
     "dcka_core/intake.py",

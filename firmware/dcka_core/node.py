@@ -7,7 +7,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import DROP, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, DataError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -31,8 +31,6 @@ RUN_FILE = "run.json"
 _HEARTBEAT_MS = 10000
 # A second node of our id is told of until it has been silent for so many heartbeats.
 _TWIN_BEATS = 3
-# Dimensions of which a status tells the clipped readings one by one: it has to fit the smallest `max_message`.
-_MOST_TOLD = 16
 # Places in the ledger; protocol, section 7 has them all.
 _HEARD, _HEARD_BYTES = 4, 5
 _LEDGER = 7
@@ -177,7 +175,7 @@ class Node:
         return self._stored(now)
 
     def points_made(self, points: "Points", clipped: "list[int]", now: int) -> "list[Any]":
-        """A survey's points are in the data file, after a `Make`. clipped: readings beyond the grid, by dimension."""
+        """A survey's points are in the data file, after a `Make`. clipped: `SurveyGrid.told`, for the status."""
         self._memory["made"] = points.dataset.hex()
         self._memory["clipped"] = clipped
         self._out.append((SAVE, RUN_FILE, dumps(self._memory)))
@@ -438,14 +436,6 @@ class Node:
         del self._asked[:]
         self._rows = rows
 
-    def _make_points(self, session: "Any") -> None:
-        """A survey has ended: its points are made once, so that those of a later injection stay."""
-        grid = session.grid()
-        if self._memory.get("made") != grid.dataset(session.run.dataset).hex():
-            self._out.append((MAKE, grid, session.points))
-        # Nothing is counted any more.
-        session.points = None
-
     # ---- what is said ----
 
     def _topic(self, kind: str) -> str:
@@ -485,7 +475,7 @@ class Node:
             status["readings"] = self._readings
         clipped = self._memory.get("clipped")
         if clipped and points and self._memory["made"] == status["dataset"]:
-            status["clipped"] = clipped if len(clipped) <= _MOST_TOLD else [sum(clipped)]
+            status["clipped"] = clipped
         if session and session.waiting:
             status["waiting"] = session.waiting
         if session and session.stalled:
@@ -523,7 +513,7 @@ class Node:
             session.tell("result", report)
             self._publish_status(now)
             if session.run.kind == "survey":
-                self._make_points(session)
+                session.make_points(self._memory.get("made"))  # type: ignore[union-attr]
         actions = list(self._out)
         # Cleared, not replaced: the session appends to this same list.
         del self._out[:]

@@ -12,7 +12,7 @@ MODULES = {
     "intake": ("intake",),
     "record": ("record",),
     "starts": ("starts",),
-    "points": ("points", "blocks"),
+    "points": ("points", "blocks", "fold_viper"),
     "survey": ("survey", "survey_state", "tree", "tree_messages"),
     "survey_grid": ("survey_grid", "survey_state"),
     "survey_points": ("survey_points",),

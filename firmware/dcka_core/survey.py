@@ -4,6 +4,7 @@ A running survey has no need of the grid that it leads to: `survey_grid` takes i
 """
 
 from dcka_core import tree
+from dcka_core.actions import MAKE
 from dcka_core.survey_state import SIGMA_ROW, STEPS_ROW, ZERO, ends
 
 TYPE_CHECKING = False
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from dcka_core.messages import Commit
     from dcka_core.record import Run
-    from dcka_core.survey_grid import SurveyGrid
 
     Blocks = Iterable[tuple[Any, int]]
 
@@ -55,12 +55,17 @@ class Session(tree.Session):
         put_numbers(centres, n, 0, [end + ZERO for end in found[:n]])
         put_numbers(centres, n, 2, [end + ZERO for end in found[n:]])
 
-    def grid(self) -> "SurveyGrid":
-        """The grid that the final commit leads to."""
+    def make_points(self, made: "str | None") -> None:
+        """Ask for the points on the grid that the final commit leads to, unless they are `made`, a dataset id in hex.
+
+        Once made, those of a later injection stay. Nothing is counted any more, so the readings are handed on.
+        """
         if self.held is None:
             raise ValueError("a survey without a commit has no grid")
-        grid: SurveyGrid = self.load("survey_grid").grid_of(self.run, self.held.centres)
-        return grid
+        grid = self.load("survey_grid").grid_of(self.run, self.held.centres)
+        if made != grid.dataset(self.run.dataset).hex():
+            self.out.append((MAKE, grid, self.points))
+        self.points = None  # type: ignore[assignment]
 
 
 def shift_of(run: "Run", made: int) -> int:

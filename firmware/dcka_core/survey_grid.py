@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from dcka_core.record import Run
 
+_MOST_TOLD = 16
+
 
 class SurveyGrid:
     """One grid for all nodes: level q of dimension j stands for the reading low_j + width_j · q / (2^bits − 1).
@@ -59,6 +61,10 @@ class SurveyGrid:
                     clipped += 1
                 out[place] = level
             self.clipped[j] += clipped
+
+    def told(self) -> "list[int]":
+        """What a status, which has to fit a small message, says of the clipped: beyond 16 dimensions their total."""
+        return self.clipped if len(self.clipped) <= _MOST_TOLD else [sum(self.clipped)]
 
 
 def grid_of(run: "Run", centres: "list[int]") -> SurveyGrid:

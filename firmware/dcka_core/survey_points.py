@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Of a data file (protocol, section 6): bytes of a block, all but its CRC-32.
 _BLOCK_BYTES = 8192
 # Numbers that are quantised at a time.
-_PIECE_NUMBERS = 512
+_PIECE_NUMBERS = 256
 
 
 def data_file(readings: "Points", grid: "SurveyGrid") -> "Iterator[bytes | memoryview[int]]":

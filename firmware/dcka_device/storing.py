@@ -130,7 +130,7 @@ def _made(
         points = store.points()
         actions = node.data_loaded(points, now) if points else []
         return actions + node.data_failed("the points can't be made: %s" % error, now)
-    return node.points_made(points, grid.clipped, now) if points else []
+    return node.points_made(points, grid.told(), now) if points else []
 
 
 def _remove(name: str) -> None:

@@ -162,7 +162,7 @@ class Bus:
         self.points[node] = load(BytesIO(content))
         machine = self.nodes[node]
         machine.forget_data()
-        self.perform(node, machine.points_made(self.points[node], grid.clipped, self.now))
+        self.perform(node, machine.points_made(self.points[node], grid.told(), self.now))
 
     # ---- broker ----
 

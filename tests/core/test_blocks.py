@@ -276,3 +276,41 @@ def test_a_pass_allocates_nothing_for_a_block():
         finally:
             gc.enable()
     assert taken[0] == taken[1], taken
+
+
+def test_another_file_in_the_place_of_the_loaded_one_is_found():
+    """Where there is machine code; elsewhere its CRCs are all that is known of a file."""
+    try:
+        import dcka_core.fold_viper
+    except (ImportError, ValueError, SyntaxError):
+        skip("no machine code here")
+    points, file = streamed(2, 15, cloud(5, 17))
+    read_all(points.blocks)
+    file.content = bytearray(block(cloud(6, 17)[:14], 0))
+    file.content = bytearray(b"head") + file.content + bytes(64)
+    assert "block 0 of data.bin is damaged (it is not the one that was loaded)" in str(
+        raises(DataError, read_all, points.blocks)
+    )
+
+
+def test_every_damaged_byte_is_found_in_blocks_that_were_read_before():
+    for n, bits in ((1, 15), (2, 15), (3, 14)):
+        points, file = streamed(n, bits, cloud(5, 17, n, bits))
+        read_all(points.blocks)
+        whole = bytes(file.content)
+        size = PER_BLOCK * 2 * n
+        rest = 3 * 2 * n
+        for place in range(4, len(whole) - 4):
+            number = (place - 4) // (size + 4)
+            if (place - 4) % (size + 4) >= (rest if number == 2 else size):
+                continue
+            for flip in (0x01, 0x80, 0xFF):
+                file.content = bytearray(whole)
+                file.content[place] ^= flip
+                text = str(raises(DataError, read_all, points.blocks))
+                assert text.startswith("block %d of data.bin is damaged (its CRC-32 is wrong)" % number), (
+                    n,
+                    place,
+                )
+        file.content = bytearray(whole)
+        read_all(points.blocks)

@@ -87,6 +87,29 @@ def largest_commit(run, size, flags, count):
     return commit
 
 
+def test_the_largest_messages_of_a_survey():
+    """Counts are of all readings at most, and sums of 4095 times as many; the shape of each row is the survey's."""
+    for size, n, bits, points in ((1, 1, 15, 1), (20, 3, 14, 100000), (150, 2, 15, 1 << 18), (3, 200, 11, 7)):
+        for bins in (2, 4, 16):
+            for scale in ("minmax", "std"):
+                record = record_of("survey", list(range(65536 - size, 65536)), 1, n, bits, points)
+                record.update({"bins": bins, "tail_ppm": 0, "scale": scale})
+                run = read_run(record)
+                for rows, most in ((2 * (bins - 1), points), (3 if scale == "std" else 0, 4095 * points)):
+                    up = Up()
+                    up.sender = up.parent = 65535
+                    up.boot = up.step = LARGE
+                    up.epoch = (LARGE, 65535, LARGE)
+                    up.start = bytes(4)
+                    up.contributors = alternating(size)
+                    up.sums = ([points] + [most] * n) * rows + [0] * (run.k - rows) * (n + 1)
+                    up.ssd = 0
+                    case = (size, n, bins, scale, len(up.encode(run)))
+                    assert len(up.encode(run)) <= message_bound(run), case
+                commit = largest_commit(run, size, 15, points)
+                assert len(commit.encode(run)) <= message_bound(run), (size, n, bins, scale)
+
+
 def window_bytes(run, largest):
     """A window's part of a message: with all that can be in it, or of a node without points."""
     spread = Spread(run.k, run.n, len(run.members))

@@ -205,7 +205,7 @@ class CPythonNode:
             self._do(self._node.data_failed(f"the points can't be made: {error}", _now()))
             return
         points.kernel = accumulate
-        self._feed(self._node.points_made, points, grid.clipped)
+        self._feed(self._node.points_made, points, grid.told())
 
     def _loaded(self, points: Points | None) -> None:
         if points is not None:
