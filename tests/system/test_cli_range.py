@@ -79,6 +79,16 @@ def test_nodes_without_readings_are_named(call):
     assert "nodes 1, 2 and 3 have no readings to agree on a range by" in line and "--readings" in line
 
 
+def test_an_example_can_be_agreed_on_too(call, folder):
+    (folder / "other.toml").write_text(template(FILE))
+    injected = result(call, "inject", "--network", "other.toml", "--data", "gaussians", "--range", "minmax")
+    assert injected["readings"] and injected["decimals"] == 8
+    assert any("readings are rounded to 1e-08" in warning for warning in injected["warnings"])
+    asked = ("--range", "minmax", "--k", "9")
+    assert result(call, "run", *asked)["finished"]
+    assert result(call, "check")["verdict"] == "PASS"
+
+
 @pytest.mark.parametrize("scale", ["one", "minmax", "std"])
 @pytest.mark.parametrize("words", [("minmax",), ("quantile", "--tail", "0.01")])
 def test_the_nodes_agree_and_all_of_it_is_checked(call, folder, words, scale):
@@ -155,13 +165,3 @@ def test_what_the_nodes_hold_and_what_is_wanted_have_to_fit(call):
 )
 def test_what_cannot_be_is_refused_in_one_line(call, arguments, words):
     assert words in refusal(call, *arguments)
-
-
-def test_an_example_can_be_agreed_on_too(call, folder):
-    (folder / "other.toml").write_text(template(FILE))
-    injected = result(call, "inject", "--network", "other.toml", "--data", "gaussians", "--range", "minmax")
-    assert injected["readings"] and injected["decimals"] == 8
-    assert any("readings are rounded to 1e-08" in warning for warning in injected["warnings"])
-    asked = ("--range", "minmax", "--k", "9")
-    assert result(call, "run", *asked)["finished"]
-    assert result(call, "check")["verdict"] == "PASS"
