@@ -10,8 +10,10 @@ from rich.console import Console
 
 from dcka.check import check
 from dcka.cli import main
+from dcka.config.sections import DataSection
 from dcka.datasets import gaussians
 from dcka.demo import SCENARIOS, Act, Report, Settings
+from dcka.demo.material import material, resolution, spiked
 from dcka.demo.screen import costs, screen
 from dcka.emulation.air import Counts
 from dcka.emulation.network import NodeFailure
@@ -59,6 +61,17 @@ def test_the_record_has_the_exact_run_s_figures_and_the_paper_s_under_gossip(act
     assert record["verdict"] == record["gossip"]["verdict"] == "PASS"
     assert record["heap_bytes"] == 90_000
     json.dumps(record, allow_nan=False)
+
+
+def test_a_spike_is_one_reading_and_the_resolution_is_that_of_the_others(dataset):
+    wild = spiked(dataset)
+    moved = [node for node in dataset.node_ids if (wild.values[node] != dataset.values[node]).any()]
+    assert moved == [1] and (wild.values[1] != dataset.values[1]).sum() == 2
+    assert (wild.values[1][0] > 200).all()
+    made = material(dataset, DataSection(scale="minmax"), spike=True)
+    expected = float(dataset.every[:, 0].std()) / made.grid.steps[0]
+    assert resolution(made, dataset)["x"] == pytest.approx(expected)
+    assert material(dataset, DataSection(range="quantile"), spike=False).decimals == 8
 
 
 @pytest.mark.parametrize("kind", ["gossip", "tree"])

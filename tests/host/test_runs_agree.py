@@ -1,7 +1,9 @@
 """The nodes agree on their range: real node cores on a bus, and what the host makes of it."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +105,17 @@ def test_host_nodes_and_reference_come_to_one_grid_and_one_file_for_each_node(ho
     assert json.loads(retained(host, "dataset")) == json.loads(json.dumps(found.record))
     assert grid_of(found.record) == found.dataset.grid
     assert check_survey(found.outcome, held, found.dataset).word == "PASS"
+
+
+def test_the_page_names_the_figures_of_a_survey(host):
+    held, made = equipped(host), config()
+    found = agreed(host, held, made)
+    figures = check_survey(found.outcome, held, found.dataset).figures
+    text = (Path(__file__).resolve().parents[2] / "docs" / "checking.md").read_text("utf-8")
+    named = re.search(r"Its figures: (.*?)\n\n", text, re.DOTALL)[1]
+    assert set(re.findall(r"`(\w+)`", named)) == {"verdict", *figures}
+    assert figures["low"] == {"x": float(spiked().every[:, 0].min()), "y": -300.0}
+    assert figures["high"]["x"] == 500.0
 
 
 def test_minmax_is_what_the_host_would_have_made(host):

@@ -127,6 +127,28 @@ def test_one_schedule_alone(shown, schedule):
     assert (record["bit_identical"] is None) == (schedule == "gossip")
 
 
+def test_with_quantiles_one_wild_reading_costs_the_others_nothing(shown):
+    plain, wide, narrow = (
+        shown("--runtime", "cpython", "--schedule", "tree", *words)
+        for words in ((), ("--spike",), ("--spike", "--range", "quantile"))
+    )
+    for column in ("x", "y"):
+        levels = [one["levels_per_deviation"][column] for one in (plain, wide, narrow)]
+        assert levels[1] < levels[0] / 20 and levels[2] >= levels[0]
+    assert [sum(one["clipped"]) for one in (plain, wide, narrow)] == [0, 0, 14]
+    assert (narrow["float_ssd_rel_diff"] < 1e-7) and (narrow["ssd"] < 1.01 * plain["ssd"] < wide["ssd"])
+    assert any(reason.startswith("tree (exact): survey: 5 of 5 nodes") for reason in narrow["reasons"])
+
+
+@pytest.mark.parametrize("scale", ["one", "std"])
+def test_both_runtimes_agree_on_the_same_range(shown, scale):
+    need("micropython", "embedded")
+    arguments = ("--schedule", "tree", "--spike", "--range", "quantile", "--scale", scale)
+    records = [shown("--runtime", runtime, *arguments) for runtime in RUNTIMES]
+    assert {record["bit_identical"] for record in records} == {True}
+    assert records[0]["centres"] == records[1]["centres"] and records[0]["ssd"] == records[1]["ssd"]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_broker_that_was_there_keeps_nothing_of_it(shown, engine):
     need("cpython", engine)

@@ -30,11 +30,12 @@ def check(outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None) 
     that fails makes the run fail that went by it.
     """
     found = Findings(outcome.kind)
+    found.figures["survey"] = None
     whole = bring_together(outcome, dataset, found)
     if dataset.agreed is not None:
         _check_agreed(dataset, surveyed, found)
+    found.figures["scale"] = dataset.grid.scale
     if whole is not None and dataset.grid.scale != "one":
-        found.figures["scale"] = dataset.grid.scale
         found.hold(
             f"scale {dataset.grid.scale}: each column is measured by its width on the grid, so SSD and errors are in "
             "widths, and not in the units of the readings; centres are"
