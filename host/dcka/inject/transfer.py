@@ -4,10 +4,11 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from dcka.errors import DckaError
 from dcka.inject.data_file import READINGS_FILE
+from dcka.inject.parcel import Parcel
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, await_online, named, require_single
@@ -30,29 +31,6 @@ _HEAD = bytes([1 << 4 | CHUNK])
 _REMOVE = bytes([1 << 4 | REMOVE])
 
 Progress = Callable[[int, int, int], None]
-
-
-class Parcel(Protocol):
-    """What is sent: a `Dataset`, or a `ReadingSet`."""
-
-    file_name: ClassVar[str]
-
-    @property
-    def id(self) -> bytes:
-        """The 8 bytes that name it."""
-
-    @property
-    def node_ids(self) -> tuple[int, ...]:
-        """Whom it is for."""
-
-    def rows(self, node: int) -> int:
-        """The readings of a node."""
-
-    def data_file(self, node: int) -> bytes:
-        """The data file of a node."""
-
-    def record(self) -> dict[str, Any]:
-        """What is published of it."""
 
 
 class TransferError(DckaError):

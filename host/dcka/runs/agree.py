@@ -18,6 +18,7 @@ from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import NodeStatus
 from dcka.runs.controller import LIMIT_S, OnEvent, run
 from dcka.runs.outcome import Outcome, decode_commit
+from dcka.runs.plan import RunPlan
 from dcka.runs.plan_survey import plan_survey
 from dcka.runs.survey import Survey
 from dcka_core.record import read_run
@@ -67,20 +68,12 @@ def agree(
     held = found.held_readings()
     if readings is not None and readings.id.hex() != held:
         readings = None
-    for record in (None if kept is None else kept.record(), found.dataset_record):
-        if record is not None and _is_wanted(record, config, held, found):
-            return Agreement(
-                record, kept if kept is not None and kept.id.hex() == record["dataset"] else None, None
-            )
+    known = _known(config, held, found, kept)
+    if known is not None:
+        return known
     base = _readings_record(held, readings, found.dataset_record)
     plan = plan_survey(config, base, number, max_message=found.max_message)
-    if on_event is not None:
-        on_event("surveying", {"run": number})
-    outcome = run(connection, plan, limit_s=limit_s, on_event=on_event)
-    if not outcome.finished:
-        raise NotAgreed(
-            f"run {number}, in which the nodes agree on the range, did not finish: {outcome.reason}", outcome
-        )
+    outcome = _surveyed(connection, plan, limit_s, on_event)
     grid, derived = _grid(outcome, base)
     statuses = _await_points(connection, outcome, derived, limit_s)
     outcome = replace(
@@ -92,6 +85,29 @@ def agree(
     connection.flush()
     dataset = None if readings is None else on_agreed_grid(readings, record)
     return Agreement(record, dataset, outcome, tuple(_notes(record, grid, outcome)))
+
+
+def _surveyed(connection: Connection, plan: RunPlan, limit_s: float, on_event: OnEvent | None) -> Outcome:
+    """Make the survey. Raises NotAgreed where it does not finish."""
+    if on_event is not None:
+        on_event("surveying", {"run": plan.number})
+    outcome = run(connection, plan, limit_s=limit_s, on_event=on_event)
+    if not outcome.finished:
+        raise NotAgreed(
+            f"run {plan.number}, in which the nodes agree on the range, did not finish: {outcome.reason}",
+            outcome,
+        )
+    return outcome
+
+
+def _known(config: Config, held: str, found: Survey, kept: Dataset | None) -> Agreement | None:
+    """What the nodes have agreed on before, by this host's folder or the broker; None for other than is wanted."""
+    if kept is not None and _is_wanted(kept.record(), config, held, found):
+        return Agreement(kept.record(), kept, None)
+    published = found.dataset_record
+    return (
+        Agreement(published, None, None) if published and _is_wanted(published, config, held, found) else None
+    )
 
 
 def _is_wanted(record: Mapping[str, Any], config: Config, held: str, found: Survey) -> bool:

@@ -72,12 +72,7 @@ def settled_data(
     What they agree on is kept: the outcome of run `number`, and the data set where the readings are kept here.
     Raises as `agree` does; the outcome of a survey that did not finish is kept, too.
     """
-    newest = found.dataset_record or {}
-    if newest and newest.get("bits") != READINGS and "readings" not in newest:
-        raise DckaError(
-            f'the newest data of the nodes, {newest.get("name")}, were injected with range = "host", and '
-            f'{config.source.name} says range = "{config.data.range}": inject the data again, or run with --range host'
-        )
+    _require_readings_newest(found, config)
     readings, kept = kept_here(ReadingSet, folder), kept_here(Dataset, folder)
     try:
         agreed = agree(
@@ -99,6 +94,16 @@ def settled_data(
             agreed.dataset.save(folder.folder)
     distinct = None if agreed.dataset is None else agreed.dataset.distinct_points()
     return Held(agreed.record, distinct, agreed.outcome is not None, agreed.notes)
+
+
+def _require_readings_newest(found: Survey, config: Config) -> None:
+    """Raises DckaError where the broker's record is of data that are on a host's grid: the readings are older."""
+    newest = found.dataset_record or {}
+    if newest and newest.get("bits") != READINGS and "readings" not in newest:
+        raise DckaError(
+            f'the newest data of the nodes, {newest.get("name")}, were injected with range = "host", and '
+            f'{config.source.name} says range = "{config.data.range}": inject the data again, or run with --range host'
+        )
 
 
 def kept_here(kind: type[Kept], folder: State | Path) -> Kept | None:

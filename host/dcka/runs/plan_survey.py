@@ -44,17 +44,18 @@ def plan_survey(
         "scale": config.data.scale,
     }
     node, limit = smallest(made.members, max_message or {})
-    bound = 0
-    for bins in BINS:
-        asked = {**run, "bins": bins}
-        bound = max(
-            message_bound(checked(asked, rows)),
-            len(encoded(asked)),
-            *(len(encoded(row)) for row in rows.values()),
-        )
+    asked = [{**run, "bins": bins} for bins in BINS]
+    bounds = [_bound(one, rows) for one in asked]
+    for one, bound in zip(asked, bounds, strict=True):
         if bound <= limit:
-            return RunPlan(run_number, asked, rows, made.root, made.members, 0, bound, record)
+            return RunPlan(run_number, one, rows, made.root, made.members, 0, bound, record)
     raise PlanError(
-        f"to agree on the range of {record['n']} columns the nodes send messages of up to {bound:,} bytes, and node "
+        f"to agree on the range of {record['n']} columns nodes send messages of up to {bounds[-1]:,} bytes, and node "
         f'{node} takes {limit:,} (max_message in its node.json): raise it, take fewer columns, or range = "host"'
     )
+
+
+def _bound(record: Json, rows: Mapping[int, Json]) -> int:
+    """The most bytes of any message of the run."""
+    longest_rows = max(len(encoded(row)) for row in rows.values())
+    return max(message_bound(checked(record, rows)), len(encoded(record)), longest_rows)
