@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_network import NODES, Story, configuration, readings, will
 
-from dcka.check import check
+from dcka.check import Surveyed, check
 from dcka.check.survey import check_survey
 from dcka.errors import DckaError
 from dcka.inject import data_file
@@ -138,6 +138,60 @@ def test_a_clustering_follows_and_is_checked_in_the_users_units(host):
     assert any("lie outside the range and were clipped" in reason for reason in verdict.reasons)
     centres = np.array(summary(outcome, found.record)["centres"])
     assert np.abs(centres).max() < 10  # the spike pulls no centre away
+
+
+@pytest.mark.parametrize("columns", [1, 16, 17])
+def test_many_columns_and_a_node_without_readings(host, columns):
+    stream = np.random.default_rng(columns)
+    names = [f"c{j}" for j in range(columns)]
+    values = {node: np.round(stream.normal(size=(9, columns)), 2) for node in NODES}
+    values[3] = np.zeros((0, columns))
+    held = equipped(host, from_values("wide", names, values))
+    found = agreed(host, held, config(range="quantile", tail=0.05, scale="std"))
+    assert len(found.record["clipped"]) == (columns if columns <= 16 else 1)
+    verdict = check_survey(found.outcome, held, found.dataset)
+    assert (verdict.word, verdict.figures["clipped"]) == ("PASS", sum(found.record["clipped"]))
+    assert Dataset.record(found.dataset) == found.record
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data": "00" * 8}, "node 2: its points are 0000000000000000, and by the reference's grid"),
+        ({"clipped": [9, 9]}, "node 2: it has clipped [9, 9], the reference [0, 0]"),
+        ({"dataset": "ab" * 8}, "node 2: its points are"),
+    ],
+)
+def test_points_that_are_not_the_references_fail(host, change, words):
+    held = equipped(host)
+    found = agreed(host, held, config())
+    statuses = {**found.outcome.statuses, 2: {**found.outcome.statuses[2], **change}}
+    forged = replace(found.outcome, statuses=statuses)
+    verdict = check_survey(forged, held, found.dataset)
+    assert verdict.word == "FAIL" and words in verdict.reasons[0]
+    asked = plan(config(), found.record, 2, max_message=dict.fromkeys(NODES, 4096))
+    outcome = run(host, asked, limit_s=20)
+    assert check(outcome, found.dataset, Surveyed(found.outcome, held)).word == "PASS"
+    whole = check(outcome, found.dataset, Surveyed(forged, held))
+    assert whole.word == "FAIL" and whole.reasons[0].startswith("survey: node 2")
+    unknown = check(outcome, found.dataset)
+    assert unknown.word == "PASS" and any("was not checked" in reason for reason in unknown.reasons)
+
+
+def test_a_grid_that_is_not_the_references_fails(host):
+    held = equipped(host)
+    found = agreed(host, held, config())
+    other = as_readings(spiked(2))
+    wrong = replace(
+        found.outcome, dataset=other.id.hex(), record={**found.outcome.record, "dataset": other.id.hex()}
+    )
+    verdict = check_survey(wrong, other, found.dataset)
+    assert verdict.word == "FAIL" and "it came to the lower ends" in verdict.reasons[0]
+    assert "was about the readings" in check_survey(found.outcome, other).reasons[0]
+    whole = found.dataset.grid.whole
+    moved = replace(found.dataset.grid, whole=replace(whole, low=(whole.low[0] + 1, whole.low[1])))
+    verdict = check_survey(found.outcome, held, replace(found.dataset, grid=moved))
+    assert "is on another grid" in verdict.reasons[0]
 
 
 def test_who_has_agreed_before_does_not_again(host):

@@ -162,8 +162,8 @@ def _await_points(
     connection.ask("status/+")
 
     def decided() -> bool:
-        late = _without(inbox, members, outcome.run, derived)
-        return all((status := inbox.statuses.get(node)) is not None and status.problem for node in late)
+        late = [inbox.statuses.get(node) for node in _without(inbox, members, outcome.run, derived)]
+        return all(status is not None and status.run == outcome.run and status.problem for status in late)
 
     inbox.until(decided, limit_s, "status/+")
     late = _without(inbox, members, outcome.run, derived)
