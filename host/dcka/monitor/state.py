@@ -178,10 +178,10 @@ class NetworkState:
         if run != self.run.number or not self.run.take_result(node, missing):
             return []
         data = {"run": run, "node": node, "steps": steps, "converged": converged, "missing": missing}
-        how = "converged" if converged else "not converged"
+        how = "" if self.run.kind == SURVEY else ", converged" if converged else ", not converged"
         if missing:
             how += f", without {clean(named(missing))} in all steps or some"
-        text = f"run {run}: node {node} is done after {steps} steps, {how}"
+        text = f"run {run}: node {node} is done after {steps} steps{how}"
         return [("result", text, data, bool(missing))]
 
     def _told(self, found: Collection["_Found"], wall: float) -> list[Event]:
