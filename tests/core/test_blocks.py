@@ -281,7 +281,7 @@ def test_a_pass_allocates_nothing_for_a_block():
 def test_another_file_in_the_place_of_the_loaded_one_is_found():
     """Where there is machine code; elsewhere its CRCs are all that is known of a file."""
     try:
-        import dcka_core.fold_viper
+        __import__("dcka_core.fold_viper")
     except (ImportError, ValueError, SyntaxError):
         skip("no machine code here")
     points, file = streamed(2, 15, cloud(5, 17))
