@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-    from dcka_core.lloyd import Kernel
+    from dcka_core.lloyd import Kernel, Plan
 
 _MAGIC = b"DCKd"
 _HEADER = 20
@@ -22,8 +22,9 @@ class Points:
     """Readings on the grid, in blocks of at most 8 KB.
 
     n, bits, count (points), dataset (8 bytes), extents (n integers), digest (SHA-256 of the file), per_block (points in
-    a full block), blocks: list of (array('H') of count·n numbers, count). kernel: what works on them, chosen at the
-    first step. No methods, so that a node can drop this file once it has loaded its data.
+    a full block), blocks: list of (array('H') of count·n numbers, count). kernel: what works on them, where that is not
+    left to the node; plan: what the node chose at its first step (kernels.plan). No methods, so that a node can drop
+    this file once it has loaded its data.
     """
 
     n: int
@@ -35,6 +36,7 @@ class Points:
     per_block: int
     blocks: "list[tuple[array[int], int]]"
     kernel: "Kernel | None"
+    plan: "Plan | None"
 
 
 def new_points(n: int, bits: int, count: int, dataset: bytes, extents: "list[int]") -> Points:
@@ -49,6 +51,7 @@ def new_points(n: int, bits: int, count: int, dataset: bytes, extents: "list[int
     points.per_block = _BLOCK_NUMBERS // n
     points.blocks = []
     points.kernel = None
+    points.plan = None
     return points
 
 
