@@ -25,7 +25,8 @@ def prepare(centre: ptr16, n: int, k: int, where: ptr32) -> object:
                         e = where[at + 2 + j] - where[to + 2 + j]
                         d += e * e
                     if d < best:
-                        best = d
+                        if d > 0 or other < index:
+                            best = d
             where[at + 1] = (best + 3) >> 2
     where[1] = 0
     if where[2]:

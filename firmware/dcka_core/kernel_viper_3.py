@@ -38,7 +38,8 @@ def prepare(centre: ptr16, n: int, k: int, where: ptr32) -> object:
                     e = other[5] - row[5]
                     d += e * e
                     if d < best:
-                        best = d
+                        if d > 0 or other[0] < row[0]:
+                            best = d
                 other = ptr32(int(other) + 24)
             row[1] = (best + 3) >> 2
             row = ptr32(int(row) + 24)

@@ -40,7 +40,8 @@ def prepare(centre: ptr16, n: int, k: int, where: ptr32) -> object:
                     e = other[7] - row[7]
                     d += e * e
                     if d < best:
-                        best = d
+                        if d > 0 or other[0] < row[0]:
+                            best = d
                 other = ptr32(int(other) + 32)
             row[1] = (best + 3) >> 2
             row = ptr32(int(row) + 32)

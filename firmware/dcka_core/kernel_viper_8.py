@@ -46,7 +46,8 @@ def prepare(centre: ptr16, n: int, k: int, where: ptr32) -> object:
                     e = other[9] - row[9]
                     d += e * e
                     if d < best:
-                        best = d
+                        if d > 0 or other[0] < row[0]:
+                            best = d
                 other = ptr32(int(other) + 40)
             row[1] = (best + 3) >> 2
             row = ptr32(int(row) + 40)

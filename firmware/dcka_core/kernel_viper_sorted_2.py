@@ -52,25 +52,6 @@ def separate(where: ptr32, k: int) -> object:
         where[68 + row[0]] = int(row) - int(where)
         best = 0x3FFFFFFE
         best += best
-        other = ptr32(int(row) + 20)
-        stop = int(other) + 320
-        if stop > last:
-            stop = last
-        while int(other) < stop:
-            d = other[3] - row[3]
-            d *= d
-            if d > best:
-                break
-            e = other[4] - row[4]
-            d += e * e
-            if d < best:
-                best = d
-            other = ptr32(int(other) + 20)
-        if int(other) < last:
-            d = other[3] - row[3]
-            d *= d
-            if d < best:
-                best = d
         other = ptr32(int(row) - 20)
         stop = int(other) - 320
         if stop < first - 20:
@@ -83,9 +64,34 @@ def separate(where: ptr32, k: int) -> object:
             e = other[4] - row[4]
             d += e * e
             if d < best:
-                best = d
+                if d > 0 or other[0] < row[0]:
+                    best = d
             other = ptr32(int(other) - 20)
         if int(other) >= first:
+            d = other[3] - row[3]
+            d *= d
+            if d < best:
+                best = d
+        other = ptr32(int(row) + 20)
+        stop = int(other) + 320
+        if stop > last:
+            stop = last
+        while int(other) < stop:
+            d = other[3] - row[3]
+            d *= d
+            if d > best:
+                break
+            e = other[4] - row[4]
+            d += e * e
+            if d == 0 and row[0] < other[0]:
+                if stop < last:
+                    stop += 20
+            elif d < best:
+                best = d
+            if best == 0:
+                break
+            other = ptr32(int(other) + 20)
+        if int(other) < last:
             d = other[3] - row[3]
             d *= d
             if d < best:
@@ -101,13 +107,16 @@ def locate(where: ptr32, k: int) -> object:
     row = ptr32(int(where) + 272 + 4 * k)
     shift = where[3]
     half = (1 << shift) >> 1
+    group = int(row)
     for bucket in range(64):
         middle = (bucket << shift) + half
         while int(row) < last:
             if row[3] >= middle:
                 break
             row = ptr32(int(row) + 20)
-        where[4 + bucket] = int(row) - int(where)
+            if row[3] > ptr32(group)[3]:
+                group = int(row)
+        where[4 + bucket] = group - int(where)
     where[1] = 0
     if where[2]:
         where[0] = 272 + 4 * k + 20 * k
@@ -164,8 +173,10 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
             while int(row) < last:
                 d = row[2] - row[3] * twice0 - row[4] * twice1
                 if d <= best:
-                    if d < best or row[0] < nearest:
+                    if d < best:
                         best = d
+                        nearest = row[0]
+                    elif row[0] < nearest:
                         nearest = row[0]
                 row = ptr32(int(row) + 20)
             best += square

@@ -55,27 +55,6 @@ def separate(where: ptr32, k: int) -> object:
         where[68 + row[0]] = int(row) - int(where)
         best = 0x3FFFFFFE
         best += best
-        other = ptr32(int(row) + 24)
-        stop = int(other) + 384
-        if stop > last:
-            stop = last
-        while int(other) < stop:
-            d = other[3] - row[3]
-            d *= d
-            if d > best:
-                break
-            e = other[4] - row[4]
-            d += e * e
-            e = other[5] - row[5]
-            d += e * e
-            if d < best:
-                best = d
-            other = ptr32(int(other) + 24)
-        if int(other) < last:
-            d = other[3] - row[3]
-            d *= d
-            if d < best:
-                best = d
         other = ptr32(int(row) - 24)
         stop = int(other) - 384
         if stop < first - 24:
@@ -90,9 +69,36 @@ def separate(where: ptr32, k: int) -> object:
             e = other[5] - row[5]
             d += e * e
             if d < best:
-                best = d
+                if d > 0 or other[0] < row[0]:
+                    best = d
             other = ptr32(int(other) - 24)
         if int(other) >= first:
+            d = other[3] - row[3]
+            d *= d
+            if d < best:
+                best = d
+        other = ptr32(int(row) + 24)
+        stop = int(other) + 384
+        if stop > last:
+            stop = last
+        while int(other) < stop:
+            d = other[3] - row[3]
+            d *= d
+            if d > best:
+                break
+            e = other[4] - row[4]
+            d += e * e
+            e = other[5] - row[5]
+            d += e * e
+            if d == 0 and row[0] < other[0]:
+                if stop < last:
+                    stop += 24
+            elif d < best:
+                best = d
+            if best == 0:
+                break
+            other = ptr32(int(other) + 24)
+        if int(other) < last:
             d = other[3] - row[3]
             d *= d
             if d < best:
@@ -108,13 +114,16 @@ def locate(where: ptr32, k: int) -> object:
     row = ptr32(int(where) + 272 + 4 * k)
     shift = where[3]
     half = (1 << shift) >> 1
+    group = int(row)
     for bucket in range(64):
         middle = (bucket << shift) + half
         while int(row) < last:
             if row[3] >= middle:
                 break
             row = ptr32(int(row) + 24)
-        where[4 + bucket] = int(row) - int(where)
+            if row[3] > ptr32(group)[3]:
+                group = int(row)
+        where[4 + bucket] = group - int(where)
     where[1] = 0
     if where[2]:
         where[0] = 272 + 4 * k + 24 * k
@@ -175,8 +184,10 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
             while int(row) < last:
                 d = row[2] - row[3] * twice0 - row[4] * twice1 - row[5] * twice2
                 if d <= best:
-                    if d < best or row[0] < nearest:
+                    if d < best:
                         best = d
+                        nearest = row[0]
+                    elif row[0] < nearest:
                         nearest = row[0]
                 row = ptr32(int(row) + 24)
             best += square

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _FLAT = (2, 3, 4, 5, 6, 7, 8, 16)
 _SORTED = (1, 2, 3)
-# What `dcka bench kernel --table` found. Sorting the centres pays from this many on, remembering labels from this many.
+# What `dcka bench kernel --table` found: sorting the centres pays from so many on (with n = 1 from 2 on), and
+# remembering labels.
 _SORTED_FROM = 8
 _LABELS_FROM = 4
 # Of a step's work; beyond, finding out how far the centres are from each other costs more than it saves.
@@ -28,7 +29,7 @@ _SORTED_K = 4096
 
 def name_for(n: int, k: int) -> str:
     """The module in machine code that is the fastest for n dimensions and K clusters."""
-    if n in _SORTED and _SORTED_FROM <= k <= _SORTED_K:
+    if n in _SORTED and (2 if n == 1 else _SORTED_FROM) <= k <= _SORTED_K:
         return "kernel_viper_sorted_%d" % n
     return "kernel_viper_%d" % n if n in _FLAT else "kernel_viper"
 

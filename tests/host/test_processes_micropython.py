@@ -274,7 +274,7 @@ def test_a_heap_is_a_size(heap: str) -> None:
 
 
 def test_without_micropython_the_sentence_names_the_other_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(micropython, "_interpreter_folder", lambda: None)
+    monkeypatch.setattr(micropython, "interpreter_folder", lambda: None)
     assert not available()
     with pytest.raises(EmulationError, match=r"there is no MicroPython for .*: use --runtime cpython"):
         MicroPythonNetwork("demo", [1], NOWHERE).start()

@@ -272,7 +272,7 @@ def test_without_micropython_it_is_said_and_cpython_runs(
     folder: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(micropython, "_interpreter_folder", lambda: None)
+    monkeypatch.setattr(micropython, "interpreter_folder", lambda: None)
     monkeypatch.setattr(supervisor.Supervisor, "watch", lambda *_: signal.raise_signal(signal.SIGINT))
     assert main(["emulate", "--heap", "112K", "--broker", broker.url, "--json"]) == 0
     written = capsys.readouterr()

@@ -34,6 +34,7 @@ __all__ = [
     "MicroPythonNode",
     "NodeFailure",
     "available",
+    "interpreter_folder",
 ]
 
 DEFAULT_HEAP = "128K"
@@ -56,7 +57,7 @@ class Availability:
 
 def available() -> Availability:
     """Whether the MicroPython interpreter is installed; nothing is run."""
-    if _interpreter_folder() is not None:
+    if interpreter_folder() is not None:
         return Availability(None)
     machine = f"{platform.system()} {platform.machine()}, Python {sys.version_info[0]}.{sys.version_info[1]}"
     return Availability(
@@ -65,7 +66,8 @@ def available() -> Availability:
     )
 
 
-def _interpreter_folder() -> Path | None:
+def interpreter_folder() -> Path | None:
+    """Where the wheel with MicroPython is installed."""
     spec = importlib.util.find_spec("micropython_run")
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
@@ -89,7 +91,7 @@ class MicroPythonNode:
         """Start it, if it does not run, and do not wait for it."""
         if self.pid is not None:
             return
-        interpreter = _interpreter_folder()
+        interpreter = interpreter_folder()
         if interpreter is None:
             raise EmulationError(str(available().reason))
         if self._child is not None:
