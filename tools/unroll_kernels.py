@@ -55,7 +55,7 @@ def _filled(template: str, n: int) -> str:
     fragments, words = _fragments(n), _words(n)
     lines: list[str] = []
     for line in template.splitlines():
-        alone = re.fullmatch(r"( *)\$([A-Z]+)", line)
+        alone = re.fullmatch(r"( *)\$([A-Z_]+)", line)
         if alone and alone[2] in fragments:
             lines += [alone[1] + piece for piece in fragments[alone[2]]]
         else:
@@ -101,6 +101,7 @@ def _fragments(n: int) -> Mapping[str, list[str]]:
         "REST": _sum_of_squares("d", to_point)[2:],
         "WHOLE": _sum_of_squares("best", to_point),
         "ADD": [f"sums[d + {j + 1}] += x{j}" for j in range(n)],
+        "LESS_SQUARE": ["best -= square"] if short else [],
         "UNSQUARE": ["best += square"] if short else [],
     }
 

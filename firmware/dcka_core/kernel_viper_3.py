@@ -76,6 +76,7 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
         nearest = 0
         best = 0x3FFFFFFF
         best += best
+        best -= square
         if trust > 0:
             nearest = int(ptr8(label)[0])
             row = ptr32(first + 24 * nearest)

@@ -7,7 +7,8 @@ import micropython
 
 
 @micropython.viper
-def sort(centres: ptr16, n: int, k: int, where: ptr32) -> object:
+def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
+    # The order by the first coordinate: keys in the place of what finds rows later.
     keys = ptr32(int(where) + 272)
     for index in range(k):
         keys[index] = (int(centres[3 * index]) << 16) | index
@@ -43,11 +44,7 @@ def sort(centres: ptr16, n: int, k: int, where: ptr32) -> object:
         d += e * e
         row[2] = d
         row = ptr32(int(row) + 24)
-    return None
-
-
-@micropython.viper
-def separate(where: ptr32, k: int) -> object:
+    # How far each centre is from the nearest that could win against it: at least, where that is not close by.
     first = int(where) + 272 + 4 * k
     last = first + 24 * k
     row = ptr32(first)
@@ -105,13 +102,9 @@ def separate(where: ptr32, k: int) -> object:
                 best = d
         row[1] = (best + 3) >> 2
         row = ptr32(int(row) + 24)
-    return None
-
-
-@micropython.viper
-def locate(where: ptr32, k: int) -> object:
-    last = int(where) + 272 + 4 * k + 24 * (k - 1)
-    row = ptr32(int(where) + 272 + 4 * k)
+    # Where to begin for each of 64 pieces of the range: the first row of those with one coordinate.
+    row = ptr32(first)
+    last -= 24
     shift = where[3]
     half = (1 << shift) >> 1
     group = int(row)
@@ -131,12 +124,6 @@ def locate(where: ptr32, k: int) -> object:
             where[1] = 32
         where[2] = 2
     return None
-
-
-def prepare(centres, n, k, where):  # type: ignore[no-untyped-def]
-    sort(centres, n, k, where)
-    separate(where, k)
-    locate(where, k)
 
 
 # The first three parameters stay in registers: they are named for what they hold in the loop.

@@ -27,6 +27,11 @@ def names_of(parts: Sequence[str]) -> list[str]:
     return [name for name in known if not parts or name in parts]
 
 
+def in_memory(parts: Sequence[str]) -> list[str]:
+    """Of the cases asked for, or of all, those that can be measured anywhere, on a board too."""
+    return [name for name in names_of(parts) if name in CASES or parts]
+
+
 def kernel(parts: Sequence[str], rounds: int, ask: Ask, say: Say, with_numpy: bool = True) -> Measured:
     """The record of these cases: `cases`, by name, and `ok`, whether all that was measured is what was promised of
     it (the bits, no allocation, the adversities; of the ratios, `met` tells in each case).
@@ -44,10 +49,10 @@ def kernel(parts: Sequence[str], rounds: int, ask: Ask, say: Say, with_numpy: bo
     answers = iter(ask(expressions))
     cases: dict[str, Measured] = {}
     for name in asked:
-        say(f"case {name}")
         whole = next(answers)
         adverse = {kind: next(answers) for kind in ADVERSITIES}
         cases[name] = _record(CASES[name], whole, adverse)
+        say(f"case {name} is measured")
         if with_numpy and "error" not in cases[name]:
             us = numpy_us(name, rounds, STEPS)
             cases[name] |= {"numpy_us": us, "numpy_mdd_per_s": _mdd(CASES[name], us)}

@@ -12,8 +12,8 @@ _POINTS, _STEPS = 1000, 6
 
 
 def kernel_table(rounds: int, ask: Ask, say: Callable[[str], None]) -> dict[str, Any]:
-    """`rows`: for n and K the times (µs a step, of the best rounds), the fastest kernel, the fastest without labels, and
-    the node's choice.
+    """`rows`: for n and K the times (µs a step, of the best rounds), the fastest kernel, the fastest without labels,
+    and the node's choice.
     """
     grid = [(n, k) for n in DIMENSIONS for k in CLUSTERS]
     cases = [Case(_POINTS, n, k, DIMENSIONS[n], k, n * k, 0) for n, k in grid]

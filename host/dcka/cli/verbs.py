@@ -48,6 +48,7 @@ BOARD_VERBS: dict[str, Verb] = {
     "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
+    "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
 }
 
