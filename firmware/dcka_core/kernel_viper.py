@@ -69,11 +69,12 @@ def accumulate(values: ptr32, d: int, e: int, where: ptr32, k: int, sums: ptr32)
             nearest = int(ptr8(label)[0])
             row = ptr32(first + stride * nearest)
             values = ptr32(int(row) + 8)
-            best = 0
+            d = 0
             for j in range(n):
                 e = values[j] - int(here[j])
-                best += e * e
-            if best < row[1]:
+                d += e * e
+            best = d
+            if d < row[1]:
                 row = ptr32(last)
                 trust += 4
             else:
