@@ -6,6 +6,7 @@ from typing import Any
 from dcka.bench.errors import BenchUsageError
 from dcka.bench.kernel_cases import ADVERSITIES, CASES, Answer, Ask, Case
 from dcka.bench.kernel_numpy import numpy_digest, numpy_us
+from dcka.bench.kernel_stream import case_d
 
 Say = Callable[[str], None]
 Measured = dict[str, Any]
@@ -14,7 +15,7 @@ STEPS = 6
 ADVERSE_AIM = 1.3
 """How much longer than the unpruned kernel a pruned one may take where pruning finds nothing."""
 
-MORE_CASES: dict[str, Callable[[Say], Measured]] = {}
+MORE_CASES: dict[str, Callable[[Say], Measured]] = {"D": case_d}
 """Cases that need a program of their own: what makes their record, which has `ok` in it."""
 
 
@@ -28,8 +29,16 @@ def names_of(parts: Sequence[str]) -> list[str]:
 
 
 def in_memory(parts: Sequence[str]) -> list[str]:
-    """Of the cases asked for, or of all, those that can be measured anywhere, on a board too."""
-    return [name for name in names_of(parts) if name in CASES or parts]
+    """Of the cases asked for, or of all, those that can be measured anywhere, on a board too.
+
+    Raises BenchUsageError where another is asked for by name.
+    """
+    for part in parts:
+        if part in MORE_CASES:
+            raise BenchUsageError(
+                f"case {part} is measured on this computer alone: dcka bench kernel --case {part}"
+            )
+    return [name for name in names_of(parts) if name in CASES]
 
 
 def kernel(parts: Sequence[str], rounds: int, ask: Ask, say: Say, with_numpy: bool = True) -> Measured:

@@ -83,7 +83,7 @@ def made_points(n: int, bits: int, count: int, middles: int, seed: int) -> "Poin
                 four = stream.below(1 << 30)
                 noise = (four & 255) + (four >> 8 & 255) + (four >> 16 & 255) + (four >> 22 & 255) - 510
                 block[at * n + j] = max(0, min(top, place[j] + noise * size // 1024))
-        points.blocks.append((block, here))
+        points.blocks.append((block, here))  # type: ignore[union-attr]
         left -= here
     return points
 

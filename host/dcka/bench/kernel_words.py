@@ -22,6 +22,13 @@ def _case(name: str, case: Mapping[str, Any]) -> list[str]:
     head = f"{name}: {case['points']:,} points, n = {case['n']}, K = {case['k']}"
     if "error" in case:
         return [f"{head}: left out, {case['error']}"]
+    if "ratio_vs_memory" in case:
+        whence = f"from a file of {case['file_bytes']:,} bytes in a heap of {case['heap']:,}"
+        return [
+            f"{head}, {whence}: {case['us']:,.0f} µs a step",
+            f"  {case['ratio_vs_memory']:.0%} of the throughput in memory (aim {case['aim']:.0%}), "
+            f"{case['ratio_vs_one_block']:.0%} of that with one block again and again",
+        ]
     if "chosen" not in case:
         return [f"{head}: " + ", ".join(f"{key} {value}" for key, value in case.items())]
     beside = f", numpy {case['numpy_mdd_per_s']:,.0f}" if "numpy_mdd_per_s" in case else ""

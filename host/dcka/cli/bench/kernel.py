@@ -17,7 +17,7 @@ EXIT_MISSED = 1
     ),
 )
 @click.option(
-    "--case", "cases", multiple=True, metavar="CASE", help="A, B or C; may be repeated.  [default: all]"
+    "--case", "cases", multiple=True, metavar="CASE", help="A to D; may be repeated.  [default: all]"
 )
 @click.option("--rounds", type=int, default=25, metavar="N", help="How often all take turns.  [default: 25]")
 @click.option("--table", is_flag=True, help="Measure every kernel over n and K instead.")
