@@ -9,26 +9,29 @@ if TYPE_CHECKING:
     from dcka_core.points import Points
 
     Kernel = Callable[[array[int], int, int, array[int], int, array[int]], object]
+    Prepare = Callable[[array[int], int, int, array[int]], object]
+    Plan = tuple[int, Kernel, Prepare | None, array[int], str]
 
 # Points in the 32-bit accumulator between two flushes: sums of 15 bits stay below 2^30, the SSD's low halves below
 # 2^31.
 _FLUSH_POINTS = 32000
 
 
-def kernel_for(n: int) -> "tuple[Kernel, str]":
-    """The fastest kernel that this machine runs, and its name."""
-    try:
-        if n == 2:
-            from dcka_core.kernel_viper_2d import accumulate
-        else:
-            from dcka_core.kernel_viper import accumulate
-        fast: Kernel = accumulate  # type: ignore[assignment]
-        return fast, "viper"
-    except (ImportError, ValueError, SyntaxError):
-        # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on CPython.
-        from dcka_core import kernel
+def fitted(points: "Points", centres: "list[int]", k: int) -> "tuple[Kernel, array[int]]":
+    """The kernel for these points and K, and its form of the centres. What `points.kernel` is given stays."""
+    flat = array("H", centres)
+    if points.kernel:
+        return points.kernel, flat
+    plan = points.plan
+    if plan is None or plan[0] != k:
+        points.plan = None  # first: the heap has no room for two
+        from dcka_core import kernels
 
-        return (kernel.accumulate_2d if n == 2 else kernel.accumulate), "plain"
+        plan = points.plan = kernels.plan(points, k)
+    if plan[2] is None:
+        return plan[1], flat
+    plan[2](flat, points.n, k, plan[3])
+    return plan[1], plan[3]
 
 
 def assign(points: "Points", centres: "list[int]", k: int) -> "tuple[list[int], int]":
@@ -38,9 +41,7 @@ def assign(points: "Points", centres: "list[int]", k: int) -> "tuple[list[int], 
     that belongs to these centres. A node without points gets zeros.
     """
     n = points.n
-    if points.kernel is None:
-        points.kernel = kernel_for(n)[0]
-    where = array("H", centres)
+    kernel, where = fitted(points, centres, k)
     rows = k * (n + 1)
     sums = array("i", bytes(4 * (rows + 2)))
     totals = [0] * rows
@@ -49,7 +50,7 @@ def assign(points: "Points", centres: "list[int]", k: int) -> "tuple[list[int], 
         if pending + count > _FLUSH_POINTS:
             ssd += _flush(sums, totals, rows)
             pending = 0
-        points.kernel(block, count, n, where, k, sums)
+        kernel(block, count, n, where, k, sums)
         pending += count
     return totals, ssd + _flush(sums, totals, rows)
 

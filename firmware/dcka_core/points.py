@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dcka_core.blocks import FileBlocks
-    from dcka_core.lloyd import Kernel
+    from dcka_core.lloyd import Kernel, Plan
 
     Blocks = list[tuple[array[int], int]] | FileBlocks
 
@@ -31,8 +31,9 @@ class Points:
     n, bits, count (points), dataset (8 bytes), digest (SHA-256 of the file), per_block (points in a full block).
     extents: n integers; none for readings, which have decimals instead (a reading is a number times 10^-decimals).
     blocks: for each block (array, count), the array 'H' (readings: 'i') with at least count·n numbers: a list, or a
-    `FileBlocks`, whose arrays are one and the same. kernel: what works on them, chosen at the first step. No methods,
-    so that a node can drop this file once it has loaded its data.
+    `FileBlocks`, whose arrays are one and the same. kernel: what works on them, where that is not left to the node;
+    plan: what the node chose at its first step (kernels.plan). No methods, so that a node can drop this file once it
+    has loaded its data.
     """
 
     n: int
@@ -45,6 +46,7 @@ class Points:
     per_block: int
     blocks: "Blocks"
     kernel: "Kernel | None"
+    plan: "Plan | None"
 
 
 def new_points(
@@ -62,6 +64,7 @@ def new_points(
     points.per_block = _BLOCK_BYTES // (n * (4 if bits == READINGS else 2))
     points.blocks = []
     points.kernel = None
+    points.plan = None
     return points
 
 

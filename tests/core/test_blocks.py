@@ -1,6 +1,7 @@
 """Data that stay in their file: the same bits as in memory, and every damaged byte found before it counts."""
 
 import gc
+from array import array
 from io import BytesIO
 
 from bus import make_points
@@ -102,13 +103,19 @@ def test_a_run_has_the_same_bits_with_every_start_and_of_both_kinds():
 
 
 def test_what_is_large_against_the_room_stays_in_its_file():
-    readings = [number % 32768 for number in range(3 * 4096 + 10)]
+    readings = array("H", bytes(2 * (2 * 4096 + 10)))
+    for number in range(len(readings)):
+        readings[number] = 3 * number
     content = data_file(readings)
     size = 2 * len(readings)
     for room, stays in ((size, False), (size - 1, True), (0, True), (-5, True)):
         points = load(BytesIO(content), lambda: BytesIO(content), room)
         assert isinstance(points.blocks, FileBlocks) == stays, room
-        assert [value for held, here in points.blocks for value in held[: 2 * here]] == readings
+        at = 0
+        for held, here in points.blocks:
+            assert list(held[: 2 * here]) == list(readings[at : at + 2 * here]), (room, at)
+            at += 2 * here
+        assert at == len(readings)
         assert points.digest == content[-32:] and points.count == len(readings) // 2
     one = data_file(readings[:4096])
     assert isinstance(load(BytesIO(one), lambda: BytesIO(one), -5).blocks, list)
@@ -281,7 +288,7 @@ def test_a_pass_allocates_nothing_for_a_block():
 def test_another_file_in_the_place_of_the_loaded_one_is_found():
     """Where there is machine code; elsewhere its CRCs are all that is known of a file."""
     try:
-        import dcka_core.fold_viper
+        __import__("dcka_core.fold_viper")
     except (ImportError, ValueError, SyntaxError):
         skip("no machine code here")
     points, file = streamed(2, 15, cloud(5, 17))

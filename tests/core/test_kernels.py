@@ -1,33 +1,59 @@
-"""Every kernel that this interpreter runs adds the same bits as the plain one, and the plain one does K-means."""
+"""Every kernel that this interpreter runs adds the bits of the plain one, and the plain one does K-means."""
 
 from array import array
 
 from plain_kmeans import distance, nearest, tuples
 from support import skip
 
-from dcka_core import kernel
-from dcka_core.lloyd import kernel_for
+from dcka_core import kernel, kernels
+from dcka_core.lloyd import assign, update_centres
+from dcka_core.points import new_points
 from dcka_core.starts import Stream
 
 # n where the bits of a reading change, and the bits (protocol, section 1).
 BITS = ((1, 15), (2, 15), (3, 14), (8, 14), (9, 13), (32, 13), (33, 12), (128, 12), (129, 11), (512, 11))
 
 
-def viper_kernels():
-    """(name, kernel, the n that it takes or 0 for any) of those in machine code; none where there is no emitter."""
+def machine_kernels(n):
+    """(module's name, module) of all in machine code that take n dimensions; none where there is no emitter."""
+    names = ["kernel_viper"]
+    if 2 <= n <= 8 or n == 16:
+        names.append("kernel_viper_%d" % n)
+    if n <= 3:
+        names.append("kernel_viper_sorted_%d" % n)
     try:
-        from dcka_core import kernel_viper, kernel_viper_2d
+        return [(name, getattr(__import__("dcka_core." + name), name)) for name in names]
     except (ImportError, ValueError, SyntaxError):
         return []
-    return [("viper", kernel_viper.accumulate, 0), ("viper 2d", kernel_viper_2d.accumulate, 2)]
 
 
-KERNELS = [("plain 2d", kernel.accumulate_2d, 2)] + viper_kernels()
+def points_of(blocks, n, bits):
+    """Points in these blocks, lists of numbers."""
+    made = new_points(n, bits, sum([len(block) for block in blocks]) // n, bytes(8), [(1 << bits) - 1] * n)
+    made.blocks = [(array("H", block), len(block) // n) for block in blocks]
+    return made
 
 
-def added(function, block, n, centres, k, sums=None):
-    """The accumulator after one call, as a list."""
-    rows = array("i", sums or [0] * (k * (n + 1) + 2))
+def bits_for(n):
+    """The bits of a reading (protocol, section 1)."""
+    bits = 15
+    while n * ((1 << bits) - 1) ** 2 >= 1 << 31:
+        bits -= 1
+    return bits
+
+
+def added_by(name, module, points, centres, k, where):
+    """The accumulator after one step of a kernel in machine code over all blocks, as a list."""
+    rows = array("i", [0] * (k * (points.n + 1) + 2))
+    module.prepare(array("H", centres), points.n, k, where)
+    for block, count in points.blocks:
+        module.accumulate(block, count, points.n, where, k, rows)
+    return list(rows)
+
+
+def added(function, block, n, centres, k):
+    """The accumulator after one call of a plain kernel, as a list."""
+    rows = array("i", [0] * (k * (n + 1) + 2))
     function(array("H", block), len(block) // n, n, array("H", centres), k, rows)
     return list(rows)
 
@@ -46,42 +72,80 @@ def expected(block, n, centres, k):
     return rows
 
 
-def check(block, n, centres, k):
-    """The plain kernel against the hand-made sums, all others against the plain one."""
-    plain = added(kernel.accumulate, block, n, centres, k)
-    assert plain == expected(block, n, centres, k), (block, n, centres)
-    for name, function, only in KERNELS:
-        if only in (0, n):
-            assert added(function, block, n, centres, k) == plain, (name, block, n, centres)
+def check(block, n, centres, k, steps=1):
+    """The plain kernel against the hand-made sums, all others against the plain one: over several steps, in two blocks,
+    with labels and without.
+    """
+    here = len(block) // n // 2 * n
+    points = points_of([block[:here], block[here:]] if here else [block], n, bits_for(n))
+    wheres = []
+    for name, module in machine_kernels(n):
+        for labels in (False, True):
+            if k <= 256 or not labels:
+                wheres.append((name, module, kernels.where_for(name, points, k, labels)))
+    for step in range(steps):
+        plain = added(kernel.accumulate, block, n, centres, k)
+        if step == 0:
+            assert plain == expected(block, n, centres, k), (block, n, centres)
+        if n == 2:
+            assert added(kernel.accumulate_2d, block, n, centres, k) == plain, (block, centres)
+        for name, module, where in wheres:
+            assert added_by(name, module, points, centres, k, where) == plain, (name, step, block, n, centres)
+        centres = update_centres(plain, k, n, centres)
 
 
 def drawn(stream, count, top):
     return [stream.below(top + 1) for _ in range(count)]
 
 
-def test_random_points_in_one_to_nine_dimensions():
+def test_random_points_in_few_and_many_dimensions():
     stream = Stream(1, b"kernels")
-    for n in range(1, 10):
-        top = (1 << {1: 15, 2: 15, 9: 13}.get(n, 14)) - 1
-        for k in (1, 2, 5):
-            check(drawn(stream, 7 * n, top), n, drawn(stream, k * n, top), k)
+    for n in list(range(1, 10)) + [11, 16, 17]:
+        top = (1 << bits_for(n)) - 1
+        for k in (1, 2, 5, 40):
+            check(drawn(stream, 23 * n, top), n, drawn(stream, k * n, top), k, 3)
+
+
+def test_clusters_that_settle():
+    """Labels of the step before are right, and then wrong; separations end the search."""
+    stream = Stream(5, b"kernels")
+    for n in (1, 2, 3, 4, 8, 9):
+        middles = drawn(stream, 12 * n, 8000)
+        block = []
+        for _ in range(120):
+            one = stream.below(12) * n
+            block += [middles[one + j] + stream.below(300) for j in range(n)]
+        check(block, n, block[: 12 * n], 12, 6)
+        check(block, n, block[-12 * n :], 12, 2)
 
 
 def test_ties_go_to_the_lowest_index():
     stream = Stream(2, b"kernels")
-    for n in range(1, 10):
+    for n in list(range(1, 10)) + [16]:
         # Numbers so small that most distances tie, and centres that are equal.
-        check(drawn(stream, 12 * n, 2), n, drawn(stream, 4 * n, 2), 4)
-        check(drawn(stream, 4 * n, 9), n, [3] * (3 * n), 3)
+        check(drawn(stream, 30 * n, 2), n, drawn(stream, 9 * n, 2), 9, 3)
+        check(drawn(stream, 4 * n, 9), n, [3] * (3 * n), 3, 2)
     assert added(kernel.accumulate, [5, 5], 1, [4, 6, 4], 3) == [2, 10, 0, 0, 0, 0, 2, 0]
     assert added(kernel.accumulate_2d, [5, 5], 2, [4, 5, 6, 5, 5, 6], 3) == [1, 5, 5, 0, 0, 0, 0, 0, 0, 1, 0]
 
 
 def test_as_many_clusters_as_points():
     stream = Stream(3, b"kernels")
+    for n in (1, 2, 3, 5):
+        for m in (9, 70):
+            points = drawn(stream, m * n, 8191)
+            check(points, n, points, m, 2)
+
+
+def test_points_and_centres_on_one_line():
+    """Equal first coordinates: the sorted kernels find nothing to prune, and give up within the pass."""
+    stream = Stream(6, b"kernels")
     for n in (1, 2, 3):
-        points = drawn(stream, 9 * n, 16383)
-        check(points, n, points, 9)
+        for axis in range(n):
+            block = []
+            for value in drawn(stream, 200, 16383):
+                block += [value if j == axis else 77 for j in range(n)]
+            check(block, n, block[: 40 * n], 40, 3)
 
 
 def test_the_ends_of_the_range_for_every_number_of_bits():
@@ -91,57 +155,121 @@ def test_the_ends_of_the_range_for_every_number_of_bits():
         corners = [0] * n + [top] * n + [top * (j % 2) for j in range(n)]
         check(corners, n, [top] * n, 1)
         check(corners, n, [0] * n, 1)
-        check(corners, n, [top * (j % 2) for j in range(n)] + [0] * n, 2)
+        check(corners, n, [top * (j % 2) for j in range(n)] + [0] * n, 2, 2)
+        # The farthest that there is, with and without another centre: 2^31 − 1 is not far below.
+        check([0] * (2 * n), n, [top] * (3 * n), 3)
 
 
-def test_a_kernel_adds_to_what_is_there():
-    for name, function, only in [("plain", kernel.accumulate, 0)] + KERNELS:
-        n = only or 3
-        points = list(range(10, 10 + 4 * n))
-        centres = list(range(2 * n))
-        before = list(range(100, 100 + 2 * (n + 1) + 2))
-        once = added(function, points, n, centres, 2)
-        twice = [a + b for a, b in zip(before, once)]
-        assert added(function, points, n, centres, 2, before) == twice, name
+def test_the_accumulator_at_the_most_points_between_two_flushes():
+    """32,000 points at the far end: the sums and the low halves of the SSD just stay below 2^31."""
+    for n in (1, 2):
+        block = array("H", [32767] * (2000 * n))
+        for name, function, prepare in every_kernel(n):
+            points = points_of([block], n, 15)
+            where = array("H", [0] * n)
+            if prepare:
+                where = kernels.where_for(name, points, 1, False)
+                prepare(array("H", [0] * n), n, 1, where)
+            rows = array("i", [0] * (n + 3))
+            for _ in range(16):
+                function(block, 2000, n, where, 1, rows)
+            assert list(rows[: n + 1]) == [32000] + [32000 * 32767] * n, name
+            assert rows[n + 1] + (rows[n + 2] << 16) == 32000 * n * 32767 * 32767, name
 
 
-def test_no_points_add_nothing():
-    for name, function, only in [("plain", kernel.accumulate, 0)] + KERNELS:
-        n = only or 3
-        rows = array("i", range(2 * (n + 1) + 2))
-        function(array("H", [9] * n), 0, n, array("H", [7] * (2 * n)), 2, rows)
-        assert list(rows) == list(range(2 * (n + 1) + 2)), name
+def every_kernel(n):
+    """(name, kernel, its prepare or None) of all that take n dimensions."""
+    found = [("plain", kernel.accumulate, None)]
+    if n == 2:
+        found.append(("plain 2d", kernel.accumulate_2d, None))
+    return found + [(name, module.accumulate, module.prepare) for name, module in machine_kernels(n)]
 
 
-def test_the_fastest_kernel_is_taken():
-    fast = viper_kernels()
-    for n in (1, 2, 3, 512):
-        function, name = kernel_for(n)
-        assert name == ("viper" if fast else "plain")
-        if fast:
-            assert function is fast[n == 2][1], n
-        else:
-            assert function is (kernel.accumulate_2d if n == 2 else kernel.accumulate), n
+def test_a_kernel_adds_to_what_is_there_and_no_points_add_nothing():
+    for n in (1, 2, 3, 4, 9):
+        points = points_of([list(range(10, 10 + 4 * n))], n, bits_for(n))
+        block, count = points.blocks[0]
+        flat = array("H", range(2 * n))
+        for name, function, prepare in every_kernel(n):
+            where = flat
+            if prepare:
+                where = kernels.where_for(name, points, 2, False)
+                prepare(flat, n, 2, where)
+            once = array("i", [0] * (2 * n + 4))
+            function(block, count, n, where, 2, once)
+            before = list(range(100, 100 + 2 * n + 4))
+            twice = array("i", before)
+            function(block, 0, n, where, 2, twice)
+            assert list(twice) == before, name
+            function(block, count, n, where, 2, twice)
+            assert list(twice) == [a + b for a, b in zip(before, once)], name
+
+
+def test_the_choice():
+    fast = bool(machine_kernels(2))
+    for n, k, name in (
+        (1, 9, "kernel_viper_sorted_1"),
+        (2, 2, "kernel_viper_2"),
+        (2, 100, "kernel_viper_sorted_2"),
+        (2, 5000, "kernel_viper_2"),
+        (3, 40, "kernel_viper_sorted_3"),
+        (4, 100, "kernel_viper_4"),
+        (8, 16, "kernel_viper_8"),
+        (9, 16, "kernel_viper"),
+        (512, 2, "kernel_viper"),
+    ):
+        assert kernels.name_for(n, k) == name
+        plan = kernels.plan(points_of([[0] * (4 * n)], n, bits_for(n)), k)
+        assert (plan[0], plan[4]) == (k, name if fast else "plain")
+        assert (plan[2] is None) == (not fast)
+
+
+def test_labels_are_for_few_clusters_and_few_points():
+    if not machine_kernels(2):
+        skip("no machine code on this interpreter")
+    for count, k, kept in ((900, 9, 1), (900, 1, 0), (900, 256, 1), (900, 257, 0), (9000, 9, 0)):
+        points = points_of([[0] * 2], 2, 15)
+        points.count = count
+        assert kernels.plan(points, k)[3][2] == kept, (count, k)
+
+
+def test_a_run_with_another_k_gets_another_plan():
+    stream = Stream(7, b"kernels")
+    block = drawn(stream, 2 * 300, 32767)
+    points = points_of([block[:300], block[300:]], 2, 15)
+    for k in (3, 40, 40, 5):
+        centres = block[: 2 * k]
+        for _ in range(3):
+            plain = expected(block, 2, centres, k)
+            sums, ssd = assign(points, centres, k)
+            assert (sums, ssd) == (plain[:-2], plain[-2] + (plain[-1] << 16))
+            assert points.plan[0] == k
+            centres = update_centres(sums, k, 2, centres)
 
 
 def test_machine_code_allocates_nothing():
-    fast = viper_kernels()
-    if not fast:
+    if not machine_kernels(2):
         skip("no machine code on this interpreter")
     import gc
 
     stream = Stream(4, b"kernels")
-    for name, function, only in fast:
-        n = only or 5
-        points = array("H", drawn(stream, 60 * n, 16383))
-        centres = array("H", drawn(stream, 4 * n, 16383))
-        rows = array("i", [0] * (4 * (n + 1) + 2))
-        gc.collect()
-        gc.disable()
-        before = gc.mem_alloc()
-        function(points, 60, n, centres, 4, rows)
-        function(points, 60, n, centres, 4, rows)
-        after = gc.mem_alloc()
-        gc.enable()
-        assert after == before, (name, after - before)
-        assert sum([rows[cluster * (n + 1)] for cluster in range(4)]) == 120, name
+    for n in (1, 2, 3, 4, 5, 8, 9, 16):
+        k = 12
+        points = points_of([drawn(stream, 60 * n, 8191)], n, bits_for(n))
+        block, count = points.blocks[0]
+        centres = array("H", drawn(stream, k * n, 8191))
+        rows = array("i", [0] * (k * (n + 1) + 2))
+        for name, module in machine_kernels(n):
+            for labels in (False, True):
+                where = kernels.where_for(name, points, k, labels)
+                prepare, accumulate = module.prepare, module.accumulate
+                gc.collect()
+                gc.disable()
+                before = gc.mem_alloc()
+                prepare(centres, n, k, where)
+                accumulate(block, count, n, where, k, rows)
+                prepare(centres, n, k, where)
+                accumulate(block, count, n, where, k, rows)
+                after = gc.mem_alloc()
+                gc.enable()
+                assert after == before, (name, labels, after - before)

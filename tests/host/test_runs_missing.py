@@ -8,9 +8,12 @@ from bus_connection import BusConnection, HostBus, host, retained
 from run_network import NODES, Story, ended, equipped, final, leaf_of, planned, unheard, will
 
 from dcka.check import check
+from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import Statuses
 from dcka.runs.blame import missed
 from dcka.runs.controller import GONE_S, run
+from dcka.runs.survey import survey
+from dcka_core.errors import DataError
 
 __all__ = ["host"]
 
@@ -299,3 +302,31 @@ def test_parts_that_are_all_there_and_cannot_hear_each_other_name_each_other(mad
 def test_a_word_of_stalling_that_says_nothing_of_this_run_is_none(made, changes):
     told = statuses(made, n1={"stalled": True, "waiting": [2, 3, 4]} | changes, n4={"state": "offline"})
     assert "stalled" not in missed(made, told, {}, {})[1]
+
+
+def test_a_node_whose_data_go_bad_leaves_and_the_others_are_not_waited_for_in_vain(host):
+    data = equipped(host)
+    made = planned(data)
+    leaf = leaf_of(made)
+
+    def spoil():
+        # What the node sees of its flash: whatever it is asked for next, the block is not what was stored.
+        host.bus.nodes[leaf].points.blocks = Damaged()
+
+    outcome, story = disturbed(host, made, spoil)
+    require_partial(outcome, data, [leaf])
+    assert outcome.absent == [leaf]
+    assert outcome.statuses[leaf]["problem"] == "the data can't be read: block 3 of data.bin is damaged"
+    reasons = [told["reason"] for told in story.of("waiting")]
+    assert any(f"node {leaf} says: the data can't be read: block 3" in reason for reason in reasons)
+    with pytest.raises(
+        NotReady, match=f"node {leaf}: the data can't be read: block 3 of data.bin is damaged"
+    ):
+        survey(host, NODES).held_dataset()
+
+
+class Damaged:
+    """Blocks of which one is damaged."""
+
+    def __iter__(self):
+        raise DataError("block 3 of data.bin is damaged")

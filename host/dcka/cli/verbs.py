@@ -32,7 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
-    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime.", CLUSTERING),
+    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, kernels.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -48,6 +48,7 @@ BOARD_VERBS: dict[str, Verb] = {
     "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
+    "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
 }
 
@@ -55,4 +56,5 @@ BENCH_VERBS: dict[str, Verb] = {
     "airtime": Verb(
         "dcka.cli.bench.airtime", "What a clustering costs on the air, method beside method.", CLUSTERING
     ),
+    "kernel": Verb("dcka.cli.bench.kernel", "How fast a K-means step is on MicroPython.", CLUSTERING),
 }

@@ -1,0 +1,238 @@
+"""The kernel for n = 3 and many centres as machine code: sorted by the first coordinate, and pruned.
+
+Written by tools/unroll_kernels.py; see docs/kernel.md.
+"""
+
+import micropython
+
+
+@micropython.viper
+def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
+    # The order by the first coordinate: keys in the place of what finds rows later.
+    keys = ptr32(int(where) + 272)
+    for index in range(k):
+        keys[index] = (int(centres[3 * index]) << 16) | index
+    gap = 1
+    while gap < k:
+        gap += gap + 1
+    while gap > 0:
+        at = gap
+        while at < k:
+            key = keys[at]
+            to = at
+            while to >= gap:
+                if keys[to - gap] < key:
+                    break
+                keys[to] = keys[to - gap]
+                to -= gap
+            keys[to] = key
+            at += 1
+        gap >>= 1
+    row = ptr32(int(where) + 272 + 4 * k)
+    for place in range(k):
+        index = keys[place] & 0xFFFF
+        centre = ptr16(int(centres) + 6 * index)
+        row[0] = index
+        e = int(centre[0])
+        row[3] = e
+        d = e * e
+        e = int(centre[1])
+        row[4] = e
+        d += e * e
+        e = int(centre[2])
+        row[5] = e
+        d += e * e
+        row[2] = d
+        row = ptr32(int(row) + 24)
+    # How far each centre is from the nearest that could win against it: at least, where that is not close by.
+    first = int(where) + 272 + 4 * k
+    last = first + 24 * k
+    row = ptr32(first)
+    while int(row) < last:
+        where[68 + row[0]] = int(row) - int(where)
+        best = 0x3FFFFFFE
+        best += best
+        other = ptr32(int(row) - 24)
+        stop = int(other) - 384
+        if stop < first - 24:
+            stop = first - 24
+        while int(other) > stop:
+            d = other[3] - row[3]
+            d *= d
+            if d > best:
+                break
+            e = other[4] - row[4]
+            d += e * e
+            e = other[5] - row[5]
+            d += e * e
+            if d < best:
+                if d > 0 or other[0] < row[0]:
+                    best = d
+            other = ptr32(int(other) - 24)
+        if int(other) >= first:
+            d = other[3] - row[3]
+            d *= d
+            if d < best:
+                best = d
+        other = ptr32(int(row) + 24)
+        stop = int(other) + 384
+        if stop > last:
+            stop = last
+        while int(other) < stop:
+            d = other[3] - row[3]
+            d *= d
+            if d > best:
+                break
+            e = other[4] - row[4]
+            d += e * e
+            e = other[5] - row[5]
+            d += e * e
+            if d == 0 and row[0] < other[0]:
+                if stop < last:
+                    stop += 24
+            elif d < best:
+                best = d
+            if best == 0:
+                break
+            other = ptr32(int(other) + 24)
+        if int(other) < last:
+            d = other[3] - row[3]
+            d *= d
+            if d < best:
+                best = d
+        row[1] = (best + 3) >> 2
+        row = ptr32(int(row) + 24)
+    # Where to begin for each of 64 pieces of the range: the first row of those with one coordinate.
+    row = ptr32(first)
+    last -= 24
+    shift = where[3]
+    half = (1 << shift) >> 1
+    group = int(row)
+    for bucket in range(64):
+        middle = (bucket << shift) + half
+        while int(row) < last:
+            if row[3] >= middle:
+                break
+            row = ptr32(int(row) + 24)
+            if row[3] > ptr32(group)[3]:
+                group = int(row)
+        where[4 + bucket] = group - int(where)
+    where[1] = 0
+    if where[2]:
+        where[0] = 272 + 4 * k + 24 * k
+        if where[2] > 1:
+            where[1] = 32
+        where[2] = 2
+    return None
+
+
+# The first three parameters stay in registers: they are named for what they hold in the loop.
+@micropython.viper
+def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32) -> object:
+    here = ptr16(int(row))
+    end = int(row) + 6 * d
+    low = k * 4
+    first = int(where) + 272 + 4 * k
+    last = first + 24 * k
+    shift = where[3]
+    allowed = 24 * (k >> 1)
+    credit = allowed << 5
+    trust = where[1]
+    label = where[0]
+    if label:
+        label += int(where)
+    while int(here) < end:
+        x0 = int(here[0])
+        x1 = int(here[1])
+        x2 = int(here[2])
+        if trust > 0:
+            row = ptr32(int(where) + where[68 + int(ptr8(label)[0])])
+        else:
+            row = ptr32(int(where) + where[4 + (x0 >> shift)])
+        start = int(row)
+        nearest = row[0]
+        e = row[3] - x0
+        best = e * e
+        e = row[4] - x1
+        best += e * e
+        e = row[5] - x2
+        best += e * e
+        if best < row[1]:
+            if trust > 0:
+                trust += 4
+        elif credit < 0:
+            trust -= 1
+            twice0 = x0 + x0
+            twice1 = x1 + x1
+            twice2 = x2 + x2
+            square = x0 * x0 + x1 * x1 + x2 * x2
+            best -= square
+            row = ptr32(first)
+            while int(row) < last:
+                d = row[2] - row[3] * twice0 - row[4] * twice1 - row[5] * twice2
+                if d <= best:
+                    if d < best:
+                        best = d
+                        nearest = row[0]
+                    elif row[0] < nearest:
+                        nearest = row[0]
+                row = ptr32(int(row) + 24)
+            best += square
+        else:
+            trust -= 1
+            left = start - 24
+            row = ptr32(start + 24)
+            while int(row) < last:
+                d = row[3] - x0
+                d *= d
+                if d > best:
+                    if row[3] > x0:
+                        break
+                else:
+                    e = row[4] - x1
+                    d += e * e
+                    e = row[5] - x2
+                    d += e * e
+                    if d <= best:
+                        if d < best or row[0] < nearest:
+                            best = d
+                            nearest = row[0]
+                            if d < row[1]:
+                                left = 0
+                                break
+                row = ptr32(int(row) + 24)
+            credit += allowed + start - int(row)
+            row = ptr32(left)
+            while int(row) >= first:
+                d = row[3] - x0
+                d *= d
+                if d > best:
+                    if row[3] < x0:
+                        break
+                else:
+                    e = row[4] - x1
+                    d += e * e
+                    e = row[5] - x2
+                    d += e * e
+                    if d <= best:
+                        if d < best or row[0] < nearest:
+                            best = d
+                            nearest = row[0]
+                            if d < row[1]:
+                                break
+                row = ptr32(int(row) - 24)
+            credit += int(row) - left
+        if label:
+            ptr8(label)[0] = nearest
+            label += 1
+        d = nearest * 4
+        sums[d] += 1
+        sums[d + 1] += x0
+        sums[d + 2] += x1
+        sums[d + 3] += x2
+        sums[low] += best & 0xFFFF
+        sums[low + 1] += best >> 16
+        here = ptr16(int(here) + 6)
+    if label:
+        where[0] = label - int(where)
+    return None

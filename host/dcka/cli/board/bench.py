@@ -1,0 +1,45 @@
+"""`dcka board bench`: how fast a K-means step is on a board."""
+
+import click
+
+from dcka.cli.options import examples, json_option
+from dcka.cli.output import Output
+
+EXIT_MISSED = 1
+
+
+@click.command(
+    "bench",
+    epilog=examples(
+        "dcka board bench /dev/ttyUSB0",
+        "dcka board bench /dev/ttyUSB0 --case A --json",
+    ),
+)
+@click.argument("port")
+@click.option(
+    "--case", "cases", multiple=True, metavar="CASE", help="A, B or C; may be repeated.  [default: all]"
+)
+@click.option("--rounds", type=int, default=5, metavar="N", help="How often all take turns.  [default: 5]")
+@json_option
+def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> int:
+    """Measure the kernels on a board, beside a naive step and bytecode.
+
+    The same cases and the same figures as `dcka bench kernel`, without numpy's time; the sums are compared with
+    numpy's integers. It takes minutes. The board needs the firmware on it; its program is stopped, and started again at
+    the end; nothing is written. A case that its memory is too small for is told so. The exit code is 1 where a kernel
+    adds other bits, allocates, misses what was promised of it, or has no memory.
+    """
+    from dcka.bench.kernel import in_memory, kernel
+    from dcka.bench.kernel_unix import program_text
+    from dcka.bench.kernel_words import kernel_text
+    from dcka.boards.bench import ask_board
+
+    record = kernel(
+        in_memory(cases),
+        rounds,
+        lambda asked: ask_board(port, program_text(), asked, output.say),
+        output.say,
+        with_numpy=False,
+    )
+    output.result(record | {"port": port}, kernel_text(record))
+    return 0 if record["ok"] else EXIT_MISSED
