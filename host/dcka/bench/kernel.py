@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dcka.bench.errors import BenchUsageError
-from dcka.bench.kernel_cases import ADVERSITIES, CASES, Answer, Ask, Case
+from dcka.bench.kernel_cases import ADVERSITIES, CASES, Answer, Ask, Case, checked_rounds
 from dcka.bench.kernel_numpy import numpy_digest, numpy_us
 
 Say = Callable[[str], None]
@@ -39,8 +39,7 @@ def kernel(parts: Sequence[str], rounds: int, ask: Ask, say: Say, with_numpy: bo
     rounds: how often all take turns. with_numpy: also time numpy, on this computer. A case that the heap is too small
     for has `error` alone.
     """
-    if rounds < 1:
-        raise BenchUsageError(f"--rounds {rounds}: take 1 or more")
+    checked_rounds(rounds)
     names = names_of(parts)
     asked = [name for name in names if name in CASES]
     expressions = [

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dcka.bench.errors import BenchUsageError
+
 Answer = dict[str, Any] | str
 """What an expression came to; a sentence where there was no memory for it."""
 
@@ -14,6 +16,12 @@ ADVERSITIES = ("line", "equal", "useless_labels", "k_is_m")
 # The naive step and the bytecode are timed on so many distance-dimensions at once: some milliseconds, so that these
 # times and the kernels' are taken from the same slices of a busy machine.
 SLOW_WORK = 8000
+
+
+def checked_rounds(rounds: int) -> None:
+    """Raises BenchUsageError."""
+    if rounds < 1:
+        raise BenchUsageError(f"--rounds {rounds}: take 1 or more")
 
 
 @dataclass(frozen=True)
