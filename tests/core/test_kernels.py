@@ -3,7 +3,7 @@
 from array import array
 
 from plain_kmeans import distance, nearest, tuples
-from support import skip
+from support import raises, skip
 
 from dcka_core import kernel, kernels
 from dcka_core.lloyd import assign, update_centres
@@ -233,6 +233,31 @@ def test_labels_are_for_few_clusters_and_few_points():
         points = points_of([[0] * 2], 2, 15)
         points.count = count
         assert kernels.plan(points, k)[3][2] == kept, (count, k)
+
+
+def test_where_memory_is_short_a_smaller_kernel_is_taken():
+    if not machine_kernels(2):
+        skip("no machine code on this interpreter")
+    points = points_of([[0] * 1800], 2, 15)
+    real = kernels.where_for
+
+    def chosen(fits):
+        def short(name, points, k, labels):
+            if not fits(name, labels):
+                raise MemoryError
+            return real(name, points, k, labels)
+
+        kernels.where_for = short
+        try:
+            plan = kernels.plan(points, 9)
+        finally:
+            kernels.where_for = real
+        return plan[4], plan[3][2]
+
+    assert chosen(lambda name, labels: True) == ("kernel_viper_sorted_2", 1)
+    assert chosen(lambda name, labels: not labels) == ("kernel_viper_sorted_2", 0)
+    assert chosen(lambda name, labels: not labels and "sorted" not in name) == ("kernel_viper", 0)
+    raises(MemoryError, chosen, lambda name, labels: False)
 
 
 def test_a_run_with_another_k_gets_another_plan():
