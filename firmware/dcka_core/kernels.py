@@ -42,7 +42,7 @@ def plan(points: "Points", k: int) -> "Plan":
     if sys.implementation.name == "micropython":
         forget("kernels")
     name = name_for(points.n, k)
-    labels = _labels_fit(points, k)
+    labels = _labels_fit(name, points, k)
     while True:
         try:
             module = _take(name)
@@ -77,7 +77,10 @@ def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]"
     return where
 
 
-def _labels_fit(points: "Points", k: int) -> bool:
+def _labels_fit(name: str, points: "Points", k: int) -> bool:
+    """Whether to remember labels. Without separations they tell next to nothing."""
+    if "sorted" not in name and _SEPARATION_SHARE * k > points.count:
+        return False
     if not _LABELS_FROM <= k <= _LABELS_K or points.count > _LABELS_POINTS:
         return False
     if sys.implementation.name != "micropython":

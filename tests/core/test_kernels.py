@@ -229,10 +229,18 @@ def test_the_choice():
 def test_labels_are_for_few_clusters_and_few_points():
     if not machine_kernels(2):
         skip("no machine code on this interpreter")
-    for count, k, kept in ((900, 9, 1), (900, 1, 0), (900, 256, 1), (900, 257, 0), (9000, 9, 0)):
-        points = points_of([[0] * 2], 2, 15)
+    for n, count, k, kept in (
+        (2, 900, 9, 1),
+        (2, 900, 1, 0),
+        (2, 900, 256, 1),
+        (2, 900, 257, 0),
+        (2, 9000, 9, 0),
+        (4, 900, 112, 1),
+        (4, 900, 113, 0),
+    ):
+        points = points_of([[0] * n], n, bits_for(n))
         points.count = count
-        assert kernels.plan(points, k)[3][2] == kept, (count, k)
+        assert kernels.plan(points, k)[3][2] == kept, (n, count, k)
 
 
 def test_where_memory_is_short_a_smaller_kernel_is_taken():
