@@ -122,7 +122,7 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
     last = first + 16 * k
     shift = where[3]
     allowed = 16 * (k >> 1)
-    credit = allowed << 5
+    credit = allowed << 3
     trust = where[1]
     label = where[0]
     if label:

@@ -42,14 +42,24 @@ def plan(points: "Points", k: int) -> "Plan":
     if sys.implementation.name == "micropython":
         forget("kernels")
     name = name_for(points.n, k)
-    try:
-        module = _take(name)
-    except (ImportError, ValueError, SyntaxError):
-        # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on CPython.
-        plain = _take("kernel")
-        return k, plain.accumulate_2d if points.n == 2 else plain.accumulate, None, array("i"), "plain"
-    where = where_for(name, points, k, _labels_fit(points, k))
-    return k, module.accumulate, module.prepare, where, name
+    labels = _labels_fit(name, points, k)
+    while True:
+        try:
+            module = _take(name)
+            return k, module.accumulate, module.prepare, where_for(name, points, k, labels), name
+        except (ImportError, ValueError, SyntaxError):
+            # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on
+            # CPython.
+            plain = _take("kernel")
+            return k, plain.accumulate_2d if points.n == 2 else plain.accumulate, None, array("i"), "plain"
+        except MemoryError:
+            # A scattered heap: rather slow than not at all.
+            if labels:
+                labels = False
+            elif name != "kernel_viper":
+                name = "kernel_viper"
+            else:
+                raise
 
 
 def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]":
@@ -67,8 +77,13 @@ def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]"
     return where
 
 
-def _labels_fit(points: "Points", k: int) -> bool:
+def _labels_fit(name: str, points: "Points", k: int) -> bool:
+    """Whether to remember labels. Without separations they tell next to nothing."""
+    if "sorted" not in name and _SEPARATION_SHARE * k > points.count:
+        return False
     if not _LABELS_FROM <= k <= _LABELS_K or points.count > _LABELS_POINTS:
+        return False
+    if sys.implementation.name != "micropython":
         return False
     gc.collect()
     return points.count * _LABELS_SHARE <= gc.mem_free()

@@ -3,7 +3,7 @@
 from array import array
 
 from plain_kmeans import distance, nearest, tuples
-from support import skip
+from support import raises, skip
 
 from dcka_core import kernel, kernels
 from dcka_core.lloyd import assign, update_centres
@@ -83,7 +83,7 @@ def check(block, n, centres, k, steps=1):
         for labels in (False, True):
             if k <= 256 or not labels:
                 wheres.append((name, module, kernels.where_for(name, points, k, labels)))
-    for step in range(steps):
+    for step in range(steps if wheres else 1):
         plain = added(kernel.accumulate, block, n, centres, k)
         if step == 0:
             assert plain == expected(block, n, centres, k), (block, n, centres)
@@ -161,20 +161,22 @@ def test_the_ends_of_the_range_for_every_number_of_bits():
 
 
 def test_the_accumulator_at_the_most_points_between_two_flushes():
-    """32,000 points at the far end: the sums and the low halves of the SSD just stay below 2^31."""
-    for n in (1, 2):
-        block = array("H", [32767] * (2000 * n))
+    """32,000 points at the far end, or where the SSD's low halves are largest: all just stay below 2^31."""
+    # 255² + 22² + 5² + 1² is 0xFFFF. Sums of fewer squares have no such low half.
+    for n, point in ((1, [32767]), (2, [32767] * 2), (3, [16383] * 3), (4, [255, 22, 5, 1]), (9, [8191] * 9)):
+        block = array("H", point * 500)
+        distance = sum([value * value for value in point])
         for name, function, prepare in every_kernel(n):
-            points = points_of([block], n, 15)
+            points = points_of([block], n, bits_for(n))
             where = array("H", [0] * n)
             if prepare:
                 where = kernels.where_for(name, points, 1, False)
                 prepare(array("H", [0] * n), n, 1, where)
             rows = array("i", [0] * (n + 3))
-            for _ in range(16):
-                function(block, 2000, n, where, 1, rows)
-            assert list(rows[: n + 1]) == [32000] + [32000 * 32767] * n, name
-            assert rows[n + 1] + (rows[n + 2] << 16) == 32000 * n * 32767 * 32767, name
+            for _ in range(64):
+                function(block, 500, n, where, 1, rows)
+            assert list(rows[: n + 1]) == [32000] + [32000 * value for value in point], name
+            assert list(rows[n + 1 :]) == [32000 * (distance & 0xFFFF), 32000 * (distance >> 16)], name
 
 
 def every_kernel(n):
@@ -227,10 +229,43 @@ def test_the_choice():
 def test_labels_are_for_few_clusters_and_few_points():
     if not machine_kernels(2):
         skip("no machine code on this interpreter")
-    for count, k, kept in ((900, 9, 1), (900, 1, 0), (900, 256, 1), (900, 257, 0), (9000, 9, 0)):
-        points = points_of([[0] * 2], 2, 15)
+    for n, count, k, kept in (
+        (2, 900, 9, 1),
+        (2, 900, 1, 0),
+        (2, 900, 256, 1),
+        (2, 900, 257, 0),
+        (2, 9000, 9, 0),
+        (4, 900, 112, 1),
+        (4, 900, 113, 0),
+    ):
+        points = points_of([[0] * n], n, bits_for(n))
         points.count = count
-        assert kernels.plan(points, k)[3][2] == kept, (count, k)
+        assert kernels.plan(points, k)[3][2] == kept, (n, count, k)
+
+
+def test_where_memory_is_short_a_smaller_kernel_is_taken():
+    if not machine_kernels(2):
+        skip("no machine code on this interpreter")
+    points = points_of([[0] * 1800], 2, 15)
+    real = kernels.where_for
+
+    def chosen(fits):
+        def short(name, points, k, labels):
+            if not fits(name, labels):
+                raise MemoryError
+            return real(name, points, k, labels)
+
+        kernels.where_for = short
+        try:
+            plan = kernels.plan(points, 9)
+        finally:
+            kernels.where_for = real
+        return plan[4], plan[3][2]
+
+    assert chosen(lambda name, labels: True) == ("kernel_viper_sorted_2", 1)
+    assert chosen(lambda name, labels: not labels) == ("kernel_viper_sorted_2", 0)
+    assert chosen(lambda name, labels: not labels and "sorted" not in name) == ("kernel_viper", 0)
+    raises(MemoryError, chosen, lambda name, labels: False)
 
 
 def test_a_run_with_another_k_gets_another_plan():

@@ -24,13 +24,13 @@ class OverflowFound(Exception):
 
 # In the kernel for any n: one term for each dimension since `d = 0`, so a squared distance or a part of one.
 SUMMED = "d += e * e"
-_MOST_CREDIT = 24 * 2048 * (POINTS + 32)
+_MOST_CREDIT = 24 * 2048 * (POINTS + 8)
 FACTS = {
     # It changes once a point, by 4 at most, and begins with 32 at most.
     ("accumulate", "trust"): lambda b: (-POINTS, 32 + 4 * POINTS),
     # The low half of a key is the index that was put there.
     ("prepare", "index"): lambda b: (0, b.k - 1),
-    # It begins with 32 points' share and grows by at most one a point; it falls only where it is not negative, by at
+    # It begins with 8 points' share and grows by at most one a point; it falls only where it is not negative, by at
     # most all the rows. A share is half of the rows, K ≤ 4096 of 24 bytes.
     ("accumulate", "credit"): lambda b: (-2 * b.table, _MOST_CREDIT),
 }

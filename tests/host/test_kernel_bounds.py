@@ -66,7 +66,7 @@ PLANTED = [
     ("kernel_viper_8", "sums[d + 8] += x7", "sums[d + 8] += x7 << 3", ""),
     ("kernel_viper_sorted_2", "<< 16 | index", "<< 17 | index", ""),
     ("kernel_viper_sorted_2", "d *= d", "d *= 2 * d", ""),
-    ("kernel_viper_sorted_2", "credit = allowed << 5", "credit = allowed << 16", ""),
+    ("kernel_viper_sorted_2", "credit = allowed << 3", "credit = allowed << 16", ""),
     ("kernel_viper_sorted_2", "best -= square", "best -= 1", ""),
     ("kernel_viper", "low = k * (n + 1)", "low = k * (n + 1) * 65", ""),
     (

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dcka.bench.errors import BenchUsageError
+
 Answer = dict[str, Any] | str
 """What an expression came to; a sentence where there was no memory for it."""
 
@@ -14,6 +16,14 @@ ADVERSITIES = ("line", "equal", "useless_labels", "k_is_m")
 # The naive step and the bytecode are timed on so many distance-dimensions at once: some milliseconds, so that these
 # times and the kernels' are taken from the same slices of a busy machine.
 SLOW_WORK = 8000
+# As lists of floats, they take more memory than all else on a board.
+MOST_SLOW_POINTS = 100
+
+
+def checked_rounds(rounds: int) -> None:
+    """Raises BenchUsageError."""
+    if rounds < 1:
+        raise BenchUsageError(f"--rounds {rounds}: take 1 or more")
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class Case:
             "seed": self.seed,
             "rounds": rounds,
             "steps": steps,
-            "slow_points": max(8, SLOW_WORK // (self.n * self.k)),
+            "slow_points": min(MOST_SLOW_POINTS, max(8, SLOW_WORK // (self.n * self.k))),
         }
         return f"case({settings})" if kind is None else f"adversity({settings}, {kind!r})"
 

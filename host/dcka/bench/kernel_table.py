@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from dcka.bench.kernel_cases import Ask, Case
+from dcka.bench.kernel_cases import Ask, Case, checked_rounds
 
 DIMENSIONS = {1: 15, 2: 15, 3: 14, 4: 14, 8: 14, 12: 13, 16: 13}
 """n, and the bits of a reading."""
@@ -15,6 +15,7 @@ def kernel_table(rounds: int, ask: Ask, say: Callable[[str], None]) -> dict[str,
     """`rows`: for n and K the times (µs a step, of the best rounds), the fastest kernel, the fastest without labels,
     and the node's choice.
     """
+    checked_rounds(rounds)
     grid = [(n, k) for n in DIMENSIONS for k in CLUSTERS]
     cases = [Case(_POINTS, n, k, DIMENSIONS[n], k, n * k, 0) for n, k in grid]
     rows = []

@@ -25,9 +25,9 @@ EXIT_MISSED = 1
 def command(cases: tuple[str, ...], rounds: int, table: bool, output: Output) -> int:
     """Measure the kernels of a node beside a naive step, bytecode and numpy.
 
-    All take turns in one MicroPython process on this computer, over the first steps of a clustering; the times are
-    medians. docs/kernel.md explains the figures; `dcka board bench` measures the same on a board. The exit code is 1
-    where a kernel adds other bits than numpy, allocates, or misses what was promised of it.
+    All take turns in one MicroPython process on this computer, over the first steps of a clustering; a time is each
+    step's best of many rounds. docs/kernel.md explains the figures; `dcka board bench` measures the same on a board.
+    The exit code is 1 where a kernel adds other bits than numpy, allocates, or misses what was promised of it.
     """
     from dcka.bench.kernel import kernel
     from dcka.bench.kernel_table import kernel_table
