@@ -54,9 +54,7 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):
-            file = BoardFile(
-                PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ())
-            )
+            file = BoardFile(PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ()))
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
                 raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
             if file.path in found:

@@ -121,7 +121,7 @@ def test_names_are_shortened_in_what_is_compiled_and_in_nothing_else(sources: So
     }
     made = build(sources(texts), cache=cache)
     names = made.names["part.one"]
-    assert "part.one:f" == names["f"] and sorted(names.values()) == ["counter", "part.one:f"]
+    assert names["f"] == "part.one:f" and sorted(names.values()) == ["counter", "part.one:f"]
     assert build(sources(texts), cache=cache).names == made.names
     files = contents(made.folder)
     assert files["main.py"].decode() == texts["main.py"]
@@ -135,7 +135,9 @@ def test_names_are_shortened_in_what_is_compiled_and_in_nothing_else(sources: So
     assert plain.names == {}
 
 
-def test_without_what_boots_it_a_program_is_not_whole_and_keeps_its_names(sources: Sources, cache: Path) -> None:
+def test_without_what_boots_it_a_program_is_not_whole_and_keeps_its_names(
+    sources: Sources, cache: Path
+) -> None:
     made = build(sources({"lib.py": "counter = [2]\ndef f(step):\n    return step, counter\n"}), cache=cache)
     assert made.names == {}
     assert b"counter" in contents(made.folder)["lib.mpy"]

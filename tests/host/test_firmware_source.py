@@ -1,15 +1,19 @@
 """What is compiled for a node does the same as its source: programs run both ways, and what has to stay stays."""
 
+import ast
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dcka.emulation.build import find_mpy_cross
 from dcka.emulation.prepare import BOOTED, prepare
 from dcka.firmware_files import board_files
 from dcka.firmware_source import Whole, make_small, module_name, read
+from dcka.firmware_source.rom import WORDS
 
 Small = Callable[[dict[str, str], str], Whole]
 
@@ -355,6 +359,15 @@ def test_the_firmware_keeps_the_words_of_the_chip_and_loses_most_of_its_own() ->
     assert sum(map(len, small.values())) < before * 0.6
 
 
+def test_the_words_that_cost_nothing_are_numbers_in_what_is_compiled(tmp_path: Path) -> None:
+    source = tmp_path / "words.py"
+    source.write_text("".join(f"x.{word}\n" for word in (*WORDS, "no_word_of_these")))
+    subprocess.run([find_mpy_cross(), "-o", tmp_path / "words.mpy", source], check=True)
+    compiled = (tmp_path / "words.mpy").read_bytes()
+    assert [word for word in WORDS if word.encode() + b"\0" in compiled] == []
+    assert b"no_word_of_these" in compiled
+
+
 @pytest.mark.parametrize("kept", ["def f(wide: ptr16) -> int:", "@micropython.viper"])
 def test_machine_code_stays_as_it_is(kept: str) -> None:
     text = "import micropython\n@micropython.viper\ndef f(wide: ptr16) -> int:\n    return int(wide[0])\n"
@@ -364,8 +377,6 @@ def test_machine_code_stays_as_it_is(kept: str) -> None:
 
 
 def test_reading_takes_away_what_only_readers_need() -> None:
-    import ast
-
     text = '''
 """What it is."""
 from micropython import const

@@ -186,9 +186,7 @@ def _publish(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def _compile_all(
-    folder: Path, files: Sequence[BoardFile], march: str, compiler: Path
-) -> dict[str, object]:
+def _compile_all(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path) -> dict[str, object]:
     """What `_load` reads: the paths on the board, those that have to be left out; and `Build.names`."""
     prepared = prepare(files)
     chosen = [file for file in files if not is_compiled(file) or file.path in prepared.texts]

@@ -47,9 +47,11 @@ def _is_source(frame: "re.Match[str]") -> bool:
 def _real_frame(frame: "re.Match[str]", names: Mapping[str, str]) -> str:
     if not frame[4]:
         return frame[1]
-    # Of one file no two functions have the same name.
-    module, found, function = names.get(frame[4], frame[4]).partition("/")[0].rpartition(":")
-    place = frame[1].replace(f'"{frame[2]}"', f'"{module}"') if found else frame[1]
+    functions = [one for one in names.get(frame[4], "").split("/") if ":" in one]
+    modules = {one.partition(":")[0] for one in functions}
+    function = functions[0].partition(":")[2] if functions else frame[4]
+    # Methods that share their name in the sources share it in the build; of others none does.
+    place = frame[1].replace(f'"{frame[2]}"', f'"{modules.pop()}"') if len(modules) == 1 else frame[1]
     return f"{place}, in {function.removeprefix('.')}"
 
 

@@ -30,7 +30,8 @@ def members(
         for module in closure:
             owners[module].append(entry)
     homes = {
-        module: one[0] if len(one) == 1 and resident not in one else resident for module, one in owners.items()
+        module: one[0] if len(one) == 1 and resident not in one else resident
+        for module, one in owners.items()
     }
     homes |= {entry: entry for entry in asked}
     ordered = _in_order(list(trees), needs)

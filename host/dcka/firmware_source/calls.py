@@ -17,6 +17,7 @@ from dcka.firmware_source.syntax import (
     is_pure,
     is_quiet,
     is_symbol,
+    nodes,
     same,
     walk,
 )
@@ -85,14 +86,18 @@ def _name_of(node: ast.expr) -> str:
     if isinstance(node, ast.Name):
         return node.id
     # `Class.method(self)` is another way to call, and not looked at.
-    through_class = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_symbol(node.value.id)
+    through_class = (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and is_symbol(node.value.id)
+    )
     return "." + node.attr if isinstance(node, ast.Attribute) and not through_class else ""
 
 
 def _functions(trees: Trees) -> list[tuple[str, Function, int]]:
     """(symbol, `.method` or class, function, parameters that no call gives), each name that means one function."""
     found: list[tuple[str, Function, int]] = []
-    inherited = {base.id for owner in every(trees, ast.ClassDef) for base in owner.bases if isinstance(base, ast.Name)}
+    inherited = {
+        base.id for owner in every(trees, ast.ClassDef) for base in owner.bases if isinstance(base, ast.Name)
+    }
     assigned = {node.attr for node in every(trees, ast.Attribute) if not isinstance(node.ctx, ast.Load)}
     for tree in trees.values():
         for node in tree.body:
@@ -115,9 +120,9 @@ def _is_plain(function: Function, calls: list[ast.Call]) -> bool:
     taken = function.args
     if function.decorator_list or taken.vararg or taken.kwarg or taken.posonlyargs:
         return False
-    return not any(
-        isinstance(argument, ast.Starred) for call in calls for argument in call.args
-    ) and not any(keyword.arg is None for call in calls for keyword in call.keywords)
+    return not any(isinstance(argument, ast.Starred) for call in calls for argument in call.args) and not any(
+        keyword.arg is None for call in calls for keyword in call.keywords
+    )
 
 
 # ---- what each call gives ----
@@ -159,11 +164,12 @@ def _superfluous(
 ) -> dict[str, ast.expr | None]:
     """The parameters that can leave: name → the one value that all calls give; None where nobody reads it."""
     defaults = defaults_of(callee.function)
-    stored = {node.id for node in walk(callee.function, ast.Name) if not isinstance(node.ctx, ast.Load)}
-    stored |= {name for node in walk(callee.function, ast.Nonlocal) for name in node.names}
-    inner = {one.arg for node in ast.walk(callee.function) if node is not callee.function
+    body = nodes(callee.function)
+    stored = {node.id for node in body if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    stored |= {name for node in body if isinstance(node, ast.Nonlocal) for name in node.names}
+    inner = {one.arg for node in body if node is not callee.function
              and isinstance(node, (*FUNCTIONS, ast.Lambda)) for one in walk(node.args, ast.arg)}  # fmt: skip
-    read = {node.id for node in walk(callee.function, ast.Name) if isinstance(node.ctx, ast.Load)}
+    read = {node.id for node in body if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     found: dict[str, ast.expr | None] = {}
     for name in names_of(callee):
         if name in stored or name in inner:
@@ -184,9 +190,7 @@ def _is_constant(value: ast.expr, functions: Collection[str]) -> bool:
 # ---- the change ----
 
 
-def _rewrite(
-    callee: Callee, bound: list[dict[str, ast.expr]], gone: Mapping[str, ast.expr | None]
-) -> bool:
+def _rewrite(callee: Callee, bound: list[dict[str, ast.expr]], gone: Mapping[str, ast.expr | None]) -> bool:
     defaults = defaults_of(callee.function)
     left = [name for name in names_of(callee) if name not in gone]
     # Nobody leaves it to the default: then it needs none.
@@ -216,6 +220,6 @@ class _Substitution(ast.NodeTransformer):
     def __init__(self, values: Mapping[str, ast.expr | None]) -> None:
         self._values = values
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self._values.get(node.id)
         return node if value is None else copy.deepcopy(value)

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from dcka.firmware_source.syntax import FUNCTIONS, Trees, every, is_literal, is_symbol, same, walk
@@ -37,7 +38,7 @@ def _stored_names(trees: Trees) -> set[str]:
 
 def _module_constants(trees: Trees, fixed: Collection[str]) -> dict[str, ast.expr]:
     """Symbol → value, where one statement alone gives it one."""
-    stores = [node.id for node in every(trees, ast.Name) if not isinstance(node.ctx, ast.Load)]
+    stores = Counter(node.id for node in every(trees, ast.Name) if not isinstance(node.ctx, ast.Load))
     found = {}
     for tree in trees.values():
         for line in tree.body:
@@ -46,7 +47,7 @@ def _module_constants(trees: Trees, fixed: Collection[str]) -> dict[str, ast.exp
             for target in line.targets:
                 if not (isinstance(target, ast.Name) and is_symbol(target.id) and is_literal(line.value)):
                     continue
-                if stores.count(target.id) == 1 and target.id not in fixed:
+                if stores[target.id] == 1 and target.id not in fixed:
                     found[target.id] = line.value
     return found
 
@@ -112,10 +113,10 @@ class _Replacer(ast.NodeTransformer):
         self.changed = True
         return copy.deepcopy(value)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._put(node, self._values.get(node.id) if isinstance(node.ctx, ast.Load) else None)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
@@ -123,6 +124,6 @@ class _Replacer(ast.NodeTransformer):
             return self._put(node, self._attributes[(node.value.id, node.attr)])
         return self._put(node, self._same.get(node.attr))
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:  # noqa: N802
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         self.generic_visit(node)
         return node

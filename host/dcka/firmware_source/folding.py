@@ -39,11 +39,11 @@ class _Folder(ast.NodeTransformer):
             return node  # it fails on the node, as it is written
         return literal(value)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         return self._worked_out(node, node.left, node.right)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.USub):
             return node
@@ -51,12 +51,16 @@ class _Folder(ast.NodeTransformer):
             return ast.Constant(not ast.literal_eval(node.operand))
         return self._worked_out(node, node.operand)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         if len(node.ops) > 1:
             return node
         operator, left, right = node.ops[0], node.left, node.comparators[0]
-        if isinstance(operator, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
+        if (
+            isinstance(operator, (ast.Is, ast.IsNot))
+            and isinstance(right, ast.Constant)
+            and right.value is None
+        ):
             is_none = self._is_none(left)
             return node if is_none is None else ast.Constant(is_none is isinstance(operator, ast.Is))
         if is_literal(left) and is_literal(right) and isinstance(operator, (ast.Eq, ast.NotEq)):
@@ -70,7 +74,7 @@ class _Folder(ast.NodeTransformer):
         known = isinstance(node, _NEVER_NONE) or (isinstance(node, ast.Name) and node.id in self._functions)
         return False if known else None
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
         decides = isinstance(node.op, ast.Or)
         values: list[ast.expr] = []
@@ -83,20 +87,20 @@ class _Folder(ast.NodeTransformer):
                 values.append(value)
         return values[0] if len(values) == 1 else ast.BoolOp(node.op, values)
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         if not is_literal(node.test):
             return node
         return node.body if ast.literal_eval(node.test) else node.orelse
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         number = isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1
         return self._worked_out(node, *node.args) if number and not node.keywords else node
 
     # ---- statements ----
 
-    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
         if is_literal(node.test):
             return node.body if ast.literal_eval(node.test) else node.orelse
@@ -108,16 +112,16 @@ class _Folder(ast.NodeTransformer):
             node.test, node.body, node.orelse = ast.UnaryOp(ast.Not(), node.test), node.orelse, []
         return node
 
-    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
         never = is_literal(node.test) and not ast.literal_eval(node.test)
         return node.orelse if never else node
 
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:
         self.generic_visit(node)
         return None if is_pure(node.value) or is_asked(node.value) else node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | None:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | None:
         self.generic_visit(node)
         adds = isinstance(node.op, (ast.BitOr, ast.Add)) and isinstance(node.target, ast.Name)
         nothing = is_literal(node.value) and ast.literal_eval(node.value) == 0

@@ -5,7 +5,6 @@ A traceback then names the function that it was put into.
 
 import ast
 import copy
-import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from dcka.firmware_source.calls import Callee, bound_by, callees, defaults_of, names_of
@@ -17,6 +16,7 @@ from dcka.firmware_source.syntax import (
     is_literal,
     is_pure,
     is_quiet,
+    nodes,
     walk,
 )
 
@@ -26,56 +26,54 @@ MOST_NODES = 1200
 Block = list[ast.stmt]
 
 
-def inline_once(trees: Trees, fixed: Collection[str]) -> bool:
+def inline_once(trees: Trees, fixed: Collection[str], numbers: Iterator[int]) -> bool:
     """Put one function after the other into its only caller, in place; whether there was one.
 
-    fixed: names and attributes that somebody outside calls.
+    fixed: names and attributes that somebody outside calls. numbers: new ones, to tell local names apart.
     """
     changed = False
+    hosts = {id(call): host for host in _methods_and_functions(trees) for call in walk(host, ast.Call)}
     for callee in callees(trees, fixed):
-        if len(callee.calls) == 1 and _can_move(callee.function):
-            changed |= _Inliner(callee).into(trees)
+        host = hosts.get(id(callee.calls[0])) if len(callee.calls) == 1 else None
+        if host is not None and host is not callee.function and _can_move(callee.function):
+            changed |= _Inliner(callee, next(numbers)).into(host)
     return changed
+
+
+def _methods_and_functions(trees: Trees) -> Iterator[Function]:
+    for tree in trees.values():
+        for owner in (tree, *walk(tree, ast.ClassDef)):
+            yield from (inner for inner in owner.body if isinstance(inner, FUNCTIONS))
 
 
 def _can_move(function: Function) -> bool:
     """Nothing in it depends on being a function of its own."""
     kinds = (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, *FUNCTIONS, ast.Lambda)
-    inner = [node for node in ast.walk(function) if node is not function]
+    inner = [node for node in nodes(function) if node is not function]
     if function.name.startswith("__") or any(isinstance(node, kinds) for node in inner):
         return False
     return not any(isinstance(node, ast.Name) and node.id == "super" for node in inner)
 
 
 class _Inliner:
-    _numbers = itertools.count()
+    """One function and its call. number: of this one among all, so that its local names are nobody else's."""
 
-    def __init__(self, callee: Callee) -> None:
+    def __init__(self, callee: Callee, number: int) -> None:
+        self._number = number
         self._callee = callee
         self._call = callee.calls[0]
-        self._receiver = self._call.func.value if callee.given and isinstance(self._call.func, ast.Attribute) else None
+        self._receiver = (
+            self._call.func.value if callee.given and isinstance(self._call.func, ast.Attribute) else None
+        )
 
-    def into(self, trees: Trees) -> bool:
-        """Find the call's place and put the function there."""
-        if self._receiver is not None and not (
-            isinstance(self._receiver, ast.Name) and self._receiver.id == "self"
-        ):
+    def into(self, host: Function) -> bool:
+        """Put the function there."""
+        receiver = self._receiver
+        if receiver is not None and not (isinstance(receiver, ast.Name) and receiver.id == "self"):
             return False
-        for host in self._hosts(trees):
-            size = sum(1 for _ in ast.walk(host)) + sum(1 for _ in ast.walk(self._callee.function))
-            if host is self._callee.function or size > MOST_NODES:
-                return False
-            if self._as_expression(host):
-                return True
-            return self._in_block(host.body, True, host)
-        return False
-
-    def _hosts(self, trees: Trees) -> Iterator[Function]:
-        for tree in trees.values():
-            for owner in (tree, *walk(tree, ast.ClassDef)):
-                for inner in owner.body:
-                    if isinstance(inner, FUNCTIONS) and any(node is self._call for node in ast.walk(inner)):
-                        yield inner
+        if len(nodes(host)) + len(nodes(self._callee.function)) > MOST_NODES:
+            return False
+        return self._as_expression(host) or self._in_block(host.body, True, host)
 
     # ---- as an expression ----
 
@@ -101,7 +99,9 @@ class _Inliner:
 
     def _values(self, given: Mapping[str, ast.expr]) -> dict[str, ast.expr]:
         defaults = defaults_of(self._callee.function)
-        values = {name: given.get(name, defaults.get(name, ast.Constant(None))) for name in names_of(self._callee)}
+        values = {
+            name: given.get(name, defaults.get(name, ast.Constant(None))) for name in names_of(self._callee)
+        }
         if self._receiver is not None:
             values[self._callee.function.args.args[0].arg] = self._receiver
         return values
@@ -133,7 +133,9 @@ class _Inliner:
         if isinstance(line, ast.Return):
             return [*start, *body, *([] if _ends(body) else [ast.Return(None)])]
         if isinstance(line, ast.Expr):
-            plain = _without_returns(body, lambda value: [] if value is None or is_pure(value) else [ast.Expr(value)])
+            plain = _without_returns(
+                body, lambda value: [] if value is None or is_pure(value) else [ast.Expr(value)]
+            )
             if plain is None and tail:
                 plain = [_Silent().visit(one) for one in body]
             return None if plain is None else [*start, *plain] or [ast.Pass()]
@@ -150,7 +152,7 @@ class _Inliner:
     def _own_copy(self, given: Mapping[str, ast.expr], host: Function) -> tuple[Block, Block]:
         """(what binds the parameters, the body), with local names that nobody else has."""
         function = self._callee.function
-        number = next(self._numbers)
+        number = self._number
         own = locals_of(function)
         stored = {node.id for node in walk(function, ast.Name) if not isinstance(node.ctx, ast.Load)}
         changing = {node.id for node in walk(host, ast.Name) if not isinstance(node.ctx, ast.Load)}
@@ -172,13 +174,13 @@ class _Put(ast.NodeTransformer):
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self._values = values
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self._values.get(node.id)
         if value is None:
             return node
         return ast.Name(value.id, node.ctx) if isinstance(value, ast.Name) else copy.deepcopy(value)
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         value = self._values.get(node.name or "")
         if isinstance(value, ast.Name):
             node.name = value.id
@@ -188,14 +190,14 @@ class _Put(ast.NodeTransformer):
 class _Silent(ast.NodeTransformer):
     """At the end of a function that gives nothing, what the inner one gives is nobody's."""
 
-    def visit_Return(self, node: ast.Return) -> ast.stmt | Block:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> ast.stmt | Block:
         if node.value is None or is_pure(node.value):
             return ast.Return(None)
         return [ast.Expr(node.value), ast.Return(None)]
 
 
 def _swap(host: Function, call: ast.Call, expression: ast.expr) -> bool:
-    for node in ast.walk(host):
+    for node in nodes(host):
         for name, value in ast.iter_fields(node):
             if value is call:
                 setattr(node, name, expression)
@@ -227,7 +229,7 @@ def _without_returns(block: Block, put: Callable[[ast.expr | None], Block]) -> B
     for index, line in enumerate(block):
         if isinstance(line, ast.Return):
             return made + put(line.value)
-        if not any(isinstance(node, ast.Return) for node in ast.walk(line)):
+        if not any(isinstance(node, ast.Return) for node in nodes(line)):
             made.append(line)
             continue
         if not isinstance(line, ast.If):
@@ -235,7 +237,9 @@ def _without_returns(block: Block, put: Callable[[ast.expr | None], Block]) -> B
         rest = block[index + 1 :]
         branches = []
         for branch in (line.body, line.orelse):
-            if not _ends(branch) and any(isinstance(node, ast.Return) for one in branch for node in ast.walk(one)):
+            if not _ends(branch) and any(
+                isinstance(node, ast.Return) for one in branch for node in nodes(one)
+            ):
                 return None  # it returns here and there: what follows would be needed twice
             whole = branch if _ends(branch) else [*branch, *rest]
             branches.append(_without_returns(whole, put))

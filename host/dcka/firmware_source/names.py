@@ -20,6 +20,7 @@ from dcka.firmware_source.syntax import (
     every,
     is_symbol,
     loaded,
+    nodes,
     parameters,
     walk,
 )
@@ -143,11 +144,11 @@ def _letters() -> Iterator[str]:
 def _identifiers(trees: Trees) -> set[str]:
     """Every word of the program: a new name shall not mean anything yet."""
     found = {node.id for node in every(trees, ast.Name)} | {node.attr for node in every(trees, ast.Attribute)}
-    found |= {node.arg for node in every(trees, ast.arg)} | {node.arg or "" for node in every(trees, ast.keyword)}
-    found |= {name for node in every(trees, ast.AST) if isinstance(node, DEFINITIONS) for name in [node.name]}
-    for node in every(trees, ast.AST):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {word for alias in node.names for word in (alias.name + "." + (alias.asname or "")).split(".")}
+    found |= {node.arg for node in every(trees, ast.arg)} | {
+        node.arg or "" for node in every(trees, ast.keyword)
+    }
+    found |= {node.name for kind in DEFINITIONS for node in every(trees, kind)}
+    found |= {f"{alias.name}.{alias.asname or ''}" for alias in every(trees, ast.alias)}
     return {word for name in found for word in name.replace(":", ".").split(".")}
 
 
@@ -155,7 +156,7 @@ def _made_by(line: ast.stmt) -> Iterator[str]:
     if isinstance(line, DEFINITIONS):
         yield line.name
         return
-    for node in ast.walk(line):
+    for node in nodes(line):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and is_symbol(node.id):
             yield node.id
         elif isinstance(node, ast.alias) and node.asname and is_symbol(node.asname):
@@ -213,7 +214,7 @@ def _outermost(trees: Trees) -> Iterator[tuple[str, Function]]:
 
 def _own_parameters(function: Function) -> list[str]:
     """The names of its parameters and of those of the functions within it."""
-    inner = [node for node in ast.walk(function) if isinstance(node, FUNCTIONS)]
+    inner = [node for node in nodes(function) if isinstance(node, FUNCTIONS)]
     found = [one.arg for node in inner for one in parameters(node)]
     found += [one.arg for node in walk(function, ast.Lambda) for one in walk(node.args, ast.arg)]
     return [name for name in dict.fromkeys(found) if name != "self"]
@@ -222,7 +223,7 @@ def _own_parameters(function: Function) -> list[str]:
 def _rename_parameters(function: Function, places: list[str], keywords: Collection[str]) -> None:
     free = iter(places)
     chosen = {name: next(free) for name in _own_parameters(function) if name not in keywords}
-    for node in ast.walk(function):
+    for node in nodes(function):
         if isinstance(node, ast.Name):
             node.id = chosen.get(node.id, node.id)
         elif isinstance(node, ast.arg):
@@ -245,16 +246,16 @@ class _Renamer(ast.NodeTransformer):
     def _attribute(self, name: str, of_self: bool) -> str:
         return self._naming.attribute(self._family if of_self else "", name)
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._global(node.id)
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
         node.attr = self._attribute(node.attr, of_self)
         return self.generic_visit(node)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         outer, self._family = self._family, self._family_of[node.name]
         node.name = self._global(node.name)
         for line in node.body:
@@ -268,11 +269,11 @@ class _Renamer(ast.NodeTransformer):
         self._family = outer
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = self._global(node.name)
         return self.generic_visit(node)
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:  # noqa: N802
+    def visit_Global(self, node: ast.Global) -> ast.AST:
         node.names = [self._global(name) for name in node.names]
         return node
 

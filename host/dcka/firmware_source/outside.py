@@ -10,7 +10,7 @@ import socket
 import tokenize
 from collections.abc import Collection, Iterable
 
-from dcka.firmware_source.syntax import FUNCTIONS, Trees, every, texts, walk
+from dcka.firmware_source.syntax import FUNCTIONS, Trees, every, nodes, texts, walk
 
 # Modules of a board's chip: what their objects have, no desktop can tell.
 _CHIP = ("machine", "network", "esp32", "ntptime", "tls", "ssl")
@@ -46,7 +46,11 @@ def foreign_attributes(trees: Trees) -> set[str]:
 
 def _knows_the_chip(tree: ast.Module) -> bool:
     named = {alias.name for node in walk(tree, ast.Import) for alias in node.names}
-    named |= {node.id.removeprefix(":").partition(".")[0] for node in walk(tree, ast.Name) if node.id.startswith(":")}
+    named |= {
+        node.id.removeprefix(":").partition(".")[0]
+        for node in walk(tree, ast.Name)
+        if node.id.startswith(":")
+    }
     return not named.isdisjoint(_CHIP)
 
 
@@ -64,7 +68,7 @@ def booted_modules(sources: Iterable[str], trees: Trees) -> list[str]:
     """The modules that these sources import."""
     found = []
     for text in sources:
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             elif isinstance(node, ast.Import):

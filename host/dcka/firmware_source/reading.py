@@ -101,11 +101,11 @@ class _Bare(ast.NodeTransformer):
                 parameter.annotation = None
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | None:
         self.generic_visit(node)
         return ast.Assign([node.target], node.value) if node.value else None
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         constant = isinstance(node.func, ast.Name) and node.func.id == "const" and len(node.args) == 1
         return node.args[0] if constant else node

@@ -6,7 +6,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from dcka.firmware_source.syntax import DEFINITIONS, FUNCTIONS, Function, Trees, parameters, walk
+from dcka.firmware_source.syntax import DEFINITIONS, FUNCTIONS, Function, Trees, nodes, parameters, walk
 
 _SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 
@@ -88,7 +88,7 @@ def locals_of(scope: ast.AST) -> set[str]:
     assert isinstance(scope, FUNCTIONS)
     own = {parameter.arg for parameter in parameters(scope)} | _bound(scope.body)
     outside: set[str] = set()
-    for node in ast.walk(scope):
+    for node in nodes(scope):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             outside |= set(node.names)
     return own - outside
@@ -133,50 +133,50 @@ class _Resolver(ast.NodeTransformer):
         self._inside(node, ("body",))
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._function(node)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self._definition(node)
         node.bases = [self.visit(base) for base in node.bases]
         self._inside(node, ("body",))
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.args = self.visit(node.args)
         self._inside(node, ("body",))
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._meaning(node.id) or node.id
         return node
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:  # noqa: N802
+    def visit_Global(self, node: ast.Global) -> ast.AST:
         node.names = [self._meanings[name] for name in node.names]
         return node
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         if node.name:
             node.name = self._meaning(node.name) or node.name
         return self.generic_visit(node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id.endswith(":"):
             return ast.Name(node.value.id + node.attr, node.ctx)
         return node
 
-    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> ast.AST:
         for alias in node.names:
             meaning = self._meaning(alias.asname or alias.name)
             if meaning:
                 alias.asname = meaning
         return node
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         """One within a function: it binds a local name, at the time when it is reached."""
         if node.module in self._known:
             for alias in node.names:

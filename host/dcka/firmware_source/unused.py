@@ -1,19 +1,19 @@
 """Leaves out what nobody reads: functions, classes, constants, attributes that are only written, calls of nothing."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from dcka.firmware_source.syntax import (
     DEFINITIONS,
     FUNCTIONS,
     Trees,
-    bodies,
     every,
     is_asked,
     is_literal,
     is_pure,
     is_symbol,
     loaded,
+    nodes,
     walk,
 )
 
@@ -34,10 +34,19 @@ def drop_unused(trees: Trees, fixed: Collection[str]) -> bool:
             kept = [line for line in owner.body if not _is_unread(line, read, owner is tree)]
             changed |= len(kept) < len(owner.body)
             owner.body = kept or ([] if owner is tree else [ast.Pass()])
-        for body in list(bodies(tree)):
+        for body in list(_bodies(nodes(tree))):
             changed |= _drop_lines(body, attributes, nothing)
     changed |= _drop_locals(trees)
     return changed
+
+
+def _bodies(inner: Iterable[ast.AST]) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements that these nodes hold."""
+    for node in inner:
+        for name in ("body", "orelse", "finalbody"):
+            value = getattr(node, name, None)
+            if isinstance(value, list) and value:
+                yield value
 
 
 def _is_unread(line: ast.stmt, read: Collection[str], top: bool) -> bool:
@@ -105,13 +114,14 @@ def _is_nothing(line: ast.stmt) -> bool:
 def _drop_locals(trees: Trees) -> bool:
     """Inner functions, and values without effect, under a local name that the function never reads."""
     changed = False
-    for function in (node for node in every(trees, ast.AST) if isinstance(node, FUNCTIONS)):
-        read = {node.id for node in walk(function, ast.Name) if isinstance(node.ctx, ast.Load)}
-        for node in ast.walk(function):
+    for function in (*every(trees, ast.FunctionDef), *every(trees, ast.AsyncFunctionDef)):
+        inner = nodes(function)
+        read = {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        for node in inner:
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 read |= set(node.names)
-        methods = {id(owner.body) for owner in walk(function, ast.ClassDef)}
-        for body in [body for body in bodies(function) if id(body) not in methods]:
+        methods = {id(node.body) for node in inner if isinstance(node, ast.ClassDef)}
+        for body in [body for body in _bodies(inner) if id(body) not in methods]:
             kept = [line for line in body if not _is_unread_local(line, read)]
             changed |= len(kept) < len(body)
             body[:] = kept or [ast.Pass()]

@@ -1,7 +1,8 @@
 """A whole program made small: only its outcome is the same, and nobody outside may know its inner names."""
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from dcka.firmware_source.bundles import entries, joined, members
@@ -18,8 +19,9 @@ from dcka.firmware_source.outside import (
     texts_as_names,
 )
 from dcka.firmware_source.reading import has_machine_code
+from dcka.firmware_source.rom import WORDS
 from dcka.firmware_source.symbols import resolve
-from dcka.firmware_source.syntax import FUNCTIONS, loaded, walk
+from dcka.firmware_source.syntax import FUNCTIONS, Program, loaded, walk
 from dcka.firmware_source.unused import drop_unused
 
 _ROUNDS = 100
@@ -38,18 +40,17 @@ class Whole:
     names: dict[str, dict[str, str]]
 
 
-def make_small(
-    sources: Mapping[str, ast.Module], booted: Collection[str], words: Iterable[str] = ()
-) -> Whole:
+def make_small(sources: Mapping[str, ast.Module], booted: Collection[str]) -> Whole:
     """Make a program of modules small. sources: module → tree (they are changed). booted: the texts that start it.
 
-    words: names that cost nothing, to begin with. What is booted imports by name what it needs; other modules may be
+    What is booted imports by name what it needs; other modules may be
     asked for with a text (`__import__`), and their globals as attributes, which stay then.
     """
     machine_code = {module: tree for module, tree in sources.items() if has_machine_code(tree)}
-    trees = {module: tree for module, tree in sources.items() if module not in machine_code}
+    trees = Program({module: tree for module, tree in sources.items() if module not in machine_code})
     edges = {edge for edge in resolve(trees) if edge[1] in trees}
     first = booted_modules(booted, trees)
+    trees.forget()
     asked = entries(trees, edges, first)
     words_outside = booted_words(booted)
     fixed = asked_by_name(trees, first, words_outside)
@@ -61,8 +62,8 @@ def make_small(
     resident = _most_needed(asked, edges)
     parts = members(trees, edges, asked, resident) if asked else {}
     homes = {module: entry for entry, one in parts.items() for module in one}
-    bundles = {entry: joined(trees, entry, one, homes) for entry, one in parts.items()}
-    naming = Namer(bundles, resident, fixed, words).naming
+    bundles = Program({entry: joined(trees, entry, one, homes) for entry, one in parts.items()})
+    naming = Namer(bundles, resident, fixed, WORDS).naming
     told = _told(bundles, naming)
     rename(bundles, naming)
     texts = {entry: ast.unparse(tree) + "\n" for entry, tree in bundles.items()}
@@ -85,18 +86,31 @@ def _reached(entry: str, edges: Collection[tuple[str, str]]) -> set[str]:
         found |= more
 
 
-def _optimise(trees: dict[str, ast.Module], fixed: set[str]) -> None:
-    for _ in range(_ROUNDS):
-        functions = function_symbols(trees)
-        changed = put_constants(trees, fixed, functions)
-        changed |= simplify_calls(trees, fixed, functions)
+def _optimise(trees: Program, fixed: set[str]) -> None:
+    """Step after step, until none finds anything."""
+    functions: set[str] = set()
+    numbers = itertools.count()
+
+    def fold_all() -> bool:
         before = {module: ast.dump(tree) for module, tree in trees.items()}
         for tree in trees.values():
             fold(tree, functions)
-        changed |= drop_unused(trees, fixed)
-        if not changed:
-            changed = inline_once(trees, fixed)
-        if not changed and before == {module: ast.dump(tree) for module, tree in trees.items()}:
+        return before != {module: ast.dump(tree) for module, tree in trees.items()}
+
+    steps: list[Callable[[], bool]] = [
+        lambda: put_constants(trees, fixed, functions),
+        lambda: simplify_calls(trees, fixed, functions),
+        fold_all,
+        lambda: drop_unused(trees, fixed),
+    ]
+    for _ in range(_ROUNDS):
+        trees.forget()
+        functions = function_symbols(trees)
+        changed = False
+        for step in steps:
+            changed |= step()
+            trees.forget()
+        if not changed and not inline_once(trees, fixed, numbers):
             return
 
 
