@@ -167,7 +167,7 @@ def _make(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path |
         (aside / "files").mkdir(parents=True)
         if compiler is None:
             made = [_copy(aside / "files", file) for file in files]
-            record = {"files": list(map(str, made)), "left_out": [], "names": {}}
+            record: dict[str, object] = {"files": list(map(str, made)), "left_out": [], "names": {}}
         else:
             record = _compile_all(aside / "files", files, march, compiler)
         (aside / _RECORD).write_text(json.dumps(record), encoding="utf-8")

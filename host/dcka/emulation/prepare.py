@@ -32,7 +32,8 @@ def is_compiled(file: BoardFile) -> bool:
 def prepare(files: Sequence[BoardFile]) -> Prepared:
     """Prepare all files together: with what a board boots they are a whole program, and made small as one.
 
-    Without, or where that is no Python, somebody else may import them, and names stay. Raises `BuildError` with file and line.
+    Without, or where that is no Python, somebody else may import them, and names stay.
+    Raises `BuildError` with file and line.
     """
     paths = {module_name(str(file.path)): file.path for file in files if is_compiled(file)}
     trees = {module_name(str(file.path)): _tree(file) for file in files if is_compiled(file)}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 _FRAME = re.compile(r'(\s*File "([^"]*)"), line (\d+)(?:, in (.*))?')
 _QUOTED = re.compile(r"(attribute )?'([A-Za-z_][A-Za-z0-9_]*)'")
@@ -30,7 +31,7 @@ def with_real_names(lines: Sequence[str], names: Mapping[str, Mapping[str, str]]
     for line in lines:
         frame = _FRAME.fullmatch(line)
         if frame is None:
-            found.append(_QUOTED.sub(lambda said: _real(said, here), line) if here else line)
+            found.append(_QUOTED.sub(partial(_real, names=here), line) if here else line)
         elif _is_source(frame):
             here = {}
             found.append(line)

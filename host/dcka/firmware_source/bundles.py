@@ -80,7 +80,7 @@ def joined(trees: Trees, entry: str, parts: Sequence[str], homes: Mapping[str, s
     for name in sorted(used):
         module, _, what = name.partition(":")
         if not module:
-            before, _, after = what.rpartition(".")
+            before, _, _ = what.rpartition(".")
             if before:
                 taken.setdefault(before, []).append(name)
             else:

@@ -66,8 +66,8 @@ def callees(trees: Trees, fixed: Collection[str]) -> list[Callee]:
     for attribute in every(trees, ast.Attribute):
         # What is assigned under a method's name may be called instead of it.
         loads["." + attribute.attr] = loads.get("." + attribute.attr, 0) + 1
-    for node in every(trees, ast.ImportFrom):
-        for alias in node.names:
+    for line in every(trees, ast.ImportFrom):
+        for alias in line.names:
             loads[alias.name] = loads.get(alias.name, 0) + 1
     for node in every(trees, ast.Call):
         # Asking whether something is of a class is no way to make one.

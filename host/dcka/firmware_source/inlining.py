@@ -17,6 +17,7 @@ from dcka.firmware_source.syntax import (
     is_pure,
     is_quiet,
     nodes,
+    owners,
     walk,
 )
 
@@ -42,7 +43,7 @@ def inline_once(trees: Trees, fixed: Collection[str], numbers: Iterator[int]) ->
 
 def _methods_and_functions(trees: Trees) -> Iterator[Function]:
     for tree in trees.values():
-        for owner in (tree, *walk(tree, ast.ClassDef)):
+        for owner in owners(tree):
             yield from (inner for inner in owner.body if isinstance(inner, FUNCTIONS))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dcka.firmware_source.syntax import (
-    DEFINITIONS,
     FUNCTIONS,
     Function,
     Trees,
@@ -102,9 +101,9 @@ class Namer:
                 continue
             for family in sorted(own.get(name, {""})):
                 rooms = everyone if shared else {("attribute", family)}
-                made_in = methods.get(name, set()) if shared else methods.get(name, set())
                 key = ("" if shared else family, name)
-                self.naming.attributes[key] = self._word(rooms | {("function", entry) for entry in made_in})
+                made_in = {("function", entry) for entry in methods.get(name, set())}
+                self.naming.attributes[key] = self._word(rooms | made_in)
 
 
 def rename(bundles: Trees, naming: Naming) -> None:
@@ -147,13 +146,15 @@ def _identifiers(trees: Trees) -> set[str]:
     found |= {node.arg for node in every(trees, ast.arg)} | {
         node.arg or "" for node in every(trees, ast.keyword)
     }
-    found |= {node.name for kind in DEFINITIONS for node in every(trees, kind)}
+    found |= {node.name for node in every(trees, ast.FunctionDef)} | {
+        node.name for node in every(trees, ast.ClassDef)
+    }
     found |= {f"{alias.name}.{alias.asname or ''}" for alias in every(trees, ast.alias)}
     return {word for name in found for word in name.replace(":", ".").split(".")}
 
 
 def _made_by(line: ast.stmt) -> Iterator[str]:
-    if isinstance(line, DEFINITIONS):
+    if isinstance(line, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield line.name
         return
     for node in nodes(line):

@@ -32,7 +32,8 @@ def read(text: str, unused: Collection[str] = (), idle: Collection[str] = ()) ->
         return tree
     kept = [line for line in tree.body if not _is_for_types(line) and not _is_const(line)]
     tree.body = [single for line in kept for single in _singles(line)]
-    return ast.fix_missing_locations(_Bare().visit(tree))
+    _Bare().visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 def _without_definitions(tree: ast.Module, unused: Collection[str], idle: Collection[str]) -> None:

@@ -9,7 +9,8 @@ WORDS = tuple(
     """
     all any args callable chr classmethod clear copy divmod endswith find format getattr hash index insert isalpha
     isdigit islower isspace issubclass isupper items join key lower lstrip ord popitem pow readline remove replace repr
-    reverse rfind rindex round rsplit rstrip setattr setdefault sort sorted staticmethod step stop strip upper values zip
+    reverse rfind rindex round rsplit rstrip setattr setdefault sort sorted staticmethod step stop strip upper values
+    zip
     ArithmeticError AssertionError AttributeError BaseException EOFError Ellipsis GeneratorExit ImportError
     IndentationError IndexError KeyError KeyboardInterrupt NameError NotImplementedError OverflowError RuntimeError
     StopIteration SyntaxError SystemExit TypeError ZeroDivisionError

@@ -54,6 +54,12 @@ def walk(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:
     return (node for node in nodes(tree) if isinstance(node, kind))
 
 
+def owners(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef]:
+    """What has functions of its own: the module and its classes."""
+    yield tree
+    yield from walk(tree, ast.ClassDef)
+
+
 def every(trees: Trees, kind: type[_Node]) -> Iterator[_Node]:
     """The nodes of one kind in the program."""
     if isinstance(trees, Program):

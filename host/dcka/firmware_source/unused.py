@@ -14,7 +14,7 @@ from dcka.firmware_source.syntax import (
     is_symbol,
     loaded,
     nodes,
-    walk,
+    owners,
 )
 
 
@@ -29,7 +29,7 @@ def drop_unused(trees: Trees, fixed: Collection[str]) -> bool:
     nothing = _nothings(trees)
     changed = False
     for tree in trees.values():
-        for owner in (tree, *walk(tree, ast.ClassDef)):
+        for owner in owners(tree):
             read = names if owner is tree else attributes
             kept = [line for line in owner.body if not _is_unread(line, read, owner is tree)]
             changed |= len(kept) < len(owner.body)
@@ -97,7 +97,7 @@ def _nothings(trees: Trees) -> set[str]:
 
 def _names_of_functions(trees: Trees) -> Iterator[tuple[str, bool]]:
     for tree in trees.values():
-        for owner in (tree, *walk(tree, ast.ClassDef)):
+        for owner in owners(tree):
             for inner in owner.body:
                 if isinstance(inner, FUNCTIONS):
                     name = inner.name if owner is tree else "." + inner.name
