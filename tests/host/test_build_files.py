@@ -4,7 +4,7 @@ import ast
 import json
 import os
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -30,13 +30,20 @@ def test_the_manifest_of_this_checkout_is_whole_and_compiles(tmp_path: Path) -> 
     }
     assert all(file.source.is_file() for file in files)
     made = build(files, cache=tmp_path)
-    assert len(made.files) + len(made.left_out) == len(files)
+    # What is always loaded together is one file.
+    gone = {file.path for file in files if file.path.with_suffix(".mpy") not in made.files} - set(made.files)
+    assert PurePosixPath("dcka_core/node.py") in gone and PurePosixPath("chumicro_mqtt/client.py") in gone
+    assert (
+        PurePosixPath("dcka_core/tree.py") not in gone and PurePosixPath("dcka_device/shell.py") not in gone
+    )
+    assert len(made.files) + len(made.left_out) + len(gone) == len(files)
 
 
 def test_the_manifest_says_what_no_node_calls_of_a_library() -> None:
     files = {str(file.path): file for file in board_files()}
     client = files["chumicro_mqtt/client.py"]
     assert "MQTTClient.from_config" in client.unused
+    assert "_force_non_blocking" in client.idle
     assert files["dcka_core/node.py"].unused == ()
 
 
@@ -100,6 +107,10 @@ def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: py
             "main.py must be a tuple of texts",
         ),
         ("FILES = ()\nLIBRARIES = ()\nUNUSED = ('f',)", "UNUSED must be a dict"),
+        (
+            "FILES = ('main.py',)\nLIBRARIES = ()\nIDLE = {'x.py': ('f',)}",
+            "IDLE has x.py, which no board gets",
+        ),
     ],
 )
 def test_a_wrong_manifest_is_a_sentence(text: str, says: str, tmp_path: Path) -> None:

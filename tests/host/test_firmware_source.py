@@ -1,49 +1,50 @@
-"""What is compiled for a node differs from its source in names alone, and does the same."""
+"""What is compiled for a node does the same as its source: programs run both ways, and what has to stay stays."""
 
+import ast
 import importlib
-import io
+import subprocess
 import sys
-import tokenize
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dcka.emulation.build import find_mpy_cross
+from dcka.emulation.prepare import BOOTED, prepare
 from dcka.firmware_files import board_files
-from dcka.firmware_source import (
-    module_name,
-    short_names,
-    shorten,
-    without_definitions,
-    without_type_imports,
-)
+from dcka.firmware_source import Whole, make_small, module_name, read
+from dcka.firmware_source.rom import WORDS
 
-SameInShort = Callable[[dict[str, str], str], dict[str, dict[str, str]]]
+Small = Callable[[dict[str, str], str], Whole]
 
 
 @pytest.fixture
-def same_in_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SameInShort:
-    """Call `entry` ("module.function") in both forms of `sources` (path → text), compare, hand back the names."""
+def same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """Call `module.function` in both forms of the sources (path → text), compare, hand back what was made."""
 
-    def run(sources: dict[str, str], entry: str, folder: Path) -> object:
-        for path, text in sources.items():
+    def outcome(texts: dict[str, str], entry: str, folder: Path) -> object:
+        for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         with monkeypatch.context() as patch:
             patch.syspath_prepend(folder)
-            for path in sources:
-                patch.delitem(sys.modules, module_name(path), raising=False)
+            before = set(sys.modules)
             module, _, function = entry.rpartition(".")
-            outcome: object = getattr(importlib.import_module(module), function)()
-            for path in sources:
-                sys.modules.pop(module_name(path), None)
-            return outcome
+            importlib.invalidate_caches()
+            found: object = getattr(importlib.import_module(module), function)()
+            for name in set(sys.modules) - before:
+                del sys.modules[name]
+            return found
 
-    def both(sources: dict[str, str], entry: str) -> dict[str, dict[str, str]]:
-        names = short_names(sources)
-        long = run(sources, entry, tmp_path / "long")
-        assert run(shorten(sources, names), entry, tmp_path / "short") == long
-        return names
+    def both(sources: dict[str, str], entry: str) -> Whole:
+        module, _, function = entry.rpartition(".")
+        trees = {module_name(path): read(text) for path, text in sources.items()}
+        whole = make_small(trees, [f"from {module} import {function}\n"])
+        paths = {module_name(path): path for path in sources}
+        small = {paths[name]: text for name, text in whole.texts.items()}
+        expected = outcome(sources, entry, tmp_path / "long")
+        assert outcome(small, entry, tmp_path / "small") == expected
+        return whole
 
     return both
 
@@ -51,8 +52,8 @@ def same_in_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SameInShor
 BASE = """
 class Base:
     def __init__(self):
-        self._mine = 1
-        self._also = 2
+        self._mine = [1]
+        self._also = [2]
     def _help(self):
         return (self._mine, self._also)
     def told(self):
@@ -66,42 +67,35 @@ class Base:
         ("from p.base import Base", "Base"),
         ("from p.base import Base as _B", "_B"),
         ("from p import base", "base.Base"),
-        ("from . import base", "base.Base"),
-        ("from .base import Base", "Base"),
-        ("import p.base", "p.base.Base"),
-        ("import p.base as other", "other.Base"),
-        ("from p import Base", "Base"),  # handed on by the package
     ],
 )
-def test_a_class_and_its_base_in_another_file_keep_their_names_apart(
-    line: str, base: str, same_in_short: SameInShort
+def test_a_class_and_its_base_in_another_file_keep_their_attributes_apart(
+    line: str, base: str, same: Small
 ) -> None:
     child = f"""
 {line}
 class Child({base}):
     def __init__(self):
         super().__init__()
-        self._own = 10
-        self._first = 11
+        self._own = [10]
+        self._first = [11]
     def _read(self):
         return (self._own, self._first)
 def told():
     child = Child()
     return child.told(), child._read()
 """
-    package = "def __getattr__(name):\n    from p.base import Base\n    return Base\n"
-    names = same_in_short({"p/__init__.py": package, "p/base.py": BASE, "p/child.py": child}, "p.child.told")
-    assert {"_mine", "_also", "_help"} <= set(names["p/base.py"])
-    assert {"_own", "_first", "_read"} <= set(names["p/child.py"])
-    assert not set(names["p/base.py"].values()) & set(names["p/child.py"].values())
+    whole = same({"p/base.py": BASE, "p/child.py": child}, "p.child.told")
+    # The base is always loaded with it, so they are one file.
+    assert set(whole.texts) == {"p.child"}
 
 
-def test_two_bases_of_one_class_are_kept_apart_too(same_in_short: SameInShort) -> None:
+def test_two_bases_of_one_class_are_kept_apart_too(same: Small) -> None:
     part = """
 class {0}:
     def __init__(self):
-        self._in_{0} = '{0}'
-    def {0}(self):
+        self._in_{0} = ['{0}']
+    def of{0}(self):
         return self._in_{0}
 """
     both = """
@@ -113,188 +107,299 @@ class Both(A, B):
         B.__init__(self)
 def told():
     both = Both()
-    return both.A(), both.B()
+    return both.ofA(), both.ofB()
 """
-    same_in_short({"a.py": part.format("A"), "b.py": part.format("B"), "c.py": both}, "c.told")
+    same({"a.py": part.format("A"), "b.py": part.format("B"), "c.py": both}, "c.told")
 
 
-def test_files_without_a_common_class_share_their_short_names() -> None:
-    names = short_names({"a.py": "_one = 1\n_two = 2\n", "b.py": "_three = 3\n"})
-    assert names == {"a.py": {"_one": "_0", "_two": "_1"}, "b.py": {"_three": "_0"}}
-
-
-def test_what_files_have_for_themselves_is_renamed_in_each_though_it_has_one_name(
-    same_in_short: SameInShort,
-) -> None:
-    part = "class {0}:\n    def __init__(self):\n        self._at = '{0}'\n    def at(self):\n        return self._at\n"
-    both = "import a, b\ndef told():\n    return a.A().at(), b.B().at()\n"
-    names = same_in_short({"a.py": part.format("A"), "b.py": part.format("B"), "c.py": both}, "c.told")
-    assert names["a.py"] == names["b.py"] == {"_at": "_0"}
-
-
-TOLD = "def told():\n    return "
-KEPT = [
-    ("_shared", "_shared = 4\n", f"import a\n{TOLD}a._shared"),
-    (
-        "_shared",
-        "def f(_shared=5):\n    return _shared\n",
-        f"from a import f\n{TOLD}f(_shared=6)",
-    ),
-    ("_asked", "", f"class C:\n    _asked = 3\n{TOLD}getattr(C, '_asked')"),
-    ("_asked", "", f"_asked = 3\n{TOLD}globals()['_as' 'ked']"),
-    ("_shown", "", f"_shown = 3\n{TOLD}f'{{_shown:>{{_shown}}}} _shown'"),
-    ("_shown", "", f"class C:\n    _shown = 3\n{TOLD}f'{{C._shown!r}}'"),
-    ("_given", "", f"def f(_given):\n    return _given\n{TOLD}f'{{f(_given=7)}}'"),
-    ("_wire", "", f"from p._wire import x\n_wire = 2\n{TOLD}_wire + x"),
-    ("_thread", "", f"import _thread\n{TOLD}_thread.__name__"),
-    ("_thread", "", f"import _thread as _other\n{TOLD}_other.__name__"),
-    (
-        "_fields",
-        "",
-        f"from collections import namedtuple\n_fields = namedtuple('N', 'x')._fields\n{TOLD}_fields",
-    ),
-    ("_3", "", f"_3 = 3\n_a = _b = _c = _d = 4\n{TOLD}_3, _a, _d"),
-]
-
-
-@pytest.mark.parametrize(("kept", "a", "b"), KEPT)
-def test_what_others_may_ask_for_keeps_its_name(
-    kept: str, a: str, b: str, same_in_short: SameInShort
-) -> None:
-    sources = {"a.py": a, "b.py": b, "p/__init__.py": "", "p/_wire.py": "x = 6\n"}
-    names = same_in_short(sources, "b.told")
-    for chosen in names.values():
-        assert kept not in chosen
-        assert kept not in chosen.values()
-
-
-def test_every_place_of_a_name_is_renamed(same_in_short: SameInShort) -> None:
-    source = '''
-"""A docstring may say _name, _note and _count; a comment too."""
-_count = 0
-def _note(_name, *_rest, _flag=False, **_more):
-    global _count
-    _count += len(_rest)  # _count
-    try:
-        raise ValueError(_name)
-    except ValueError as _error:
-        return [_one for _one in (_flag, str(_error))], _count, sorted(_more.values())
-class _Thing:
-    _level: int = 3
-    @property
-    def _double(self):
-        return self._level * 2
-    def __secret(self):
-        return "dunder names are no business of ours"
+SAME = {
+    "constants": """
+A, B = 1, 2
+LIMIT = A << 5 | B
+NAME = "x"
+class Words:
+    ON = "on"
+    OFF = "off"
 def told():
-    return _note("n", 1, 2, _flag=True, x=1), _Thing()._double, _note.__doc__
-'''
-    names = same_in_short({"m.py": source}, "m.told")["m.py"]
-    expected = "_count _note _name _rest _flag _more _error _one _Thing _level _double"
-    assert set(names) == set(expected.split())
-    short = shorten({"m.py": source})["m.py"]
-    assert "a comment too" in short and "# _count" in short
+    total = 0
+    for A_ in range(LIMIT):
+        total += A_
+    return total, Words.ON, NAME * B, -LIMIT % 7
+""",
+    "a name of one's own": """
+LIMIT = 3
+def told():
+    found = [LIMIT for LIMIT in range(2)]
+    return found, (lambda LIMIT: LIMIT)(5), inner(7)
+def inner(LIMIT):
+    LIMIT += 1
+    return LIMIT
+""",
+    "a global that changes": """
+count = 0
+def raise_it():
+    global count
+    count += 1
+    return count
+def told():
+    return raise_it(), raise_it(), count
+""",
+    "parameters": """
+class C:
+    def __init__(self, first, *, second=2, third=3, mode="quiet"):
+        self.all = (first, second, third)
+        if mode not in ("quiet", "loud"):
+            raise ValueError(mode)
+    def add(self, by=1, times=1):
+        return [value + by * times for value in self.all]
+def told():
+    return C(1, third=5).add(), C(4, second=6).add(by=2), C(first=7).add(times=3)
+""",
+    "the order in which things happen": """
+log = []
+def note(what):
+    log.append(what)
+    return what
+def pair(a, b):
+    return a, b
+def told():
+    return pair(b=note(1), a=note(2)), pair(note(3), note(4)), log
+""",
+    "attributes that are always the same": """
+def nothing(*_):
+    return None
+class C:
+    def __init__(self):
+        self.call = nothing
+        self.on = True
+        self.level = 0
+        self.unread = 5
+    def run(self):
+        self.call("never heard")
+        self.level += 1
+        self.unread = self.level
+        return "on" if self.on else "off"
+def told():
+    c = C()
+    return c.run(), c.run(), c.level
+""",
+    "attributes by name": """
+class C:
+    def __init__(self):
+        self.named = 1
+        self.other = 2
+def told():
+    c = C()
+    setattr(c, "named", 5)
+    return c.named, getattr(c, "other")
+""",
+    "functions that move": """
+class C:
+    def __init__(self):
+        self.found = []
+    def guard(self, value):
+        if value < 0:
+            return
+        if value > 9:
+            self.found.append("much")
+            return
+        self.found.append(value)
+    def last(self, value):
+        for one in self.found:
+            if one == value:
+                return one
+        return self.none(value)
+    def none(self, value):
+        self.found.append(None)
+        if value:
+            return "none of %r" % value
+        return "none"
+    def told(self, value):
+        self.guard(value)
+        self.found.append(square(value + 1))
+        size = self.size()
+        return size, self.last(value + 7)
+    def size(self):
+        if not self.found:
+            return 0
+        one = len(self.found)
+        return one
+def square(x):
+    return x * x
+def told():
+    return [(C().told(value), value) for value in (-1, 3, 12)]
+""",
+    "nested functions": """
+def told():
+    total = [0]
+    def add(value, twice=False):
+        nonlocal_total = value * (2 if twice else 1)
+        total[0] += nonlocal_total
+        return total[0]
+    return add(1), add(2, twice=True), [f(3) for f in (lambda value: value, add)]
+""",
+    "texts that are worked out": """
+class C:
+    def __init__(self):
+        self.level = 3
+        self._wide = 5
+def told():
+    c = C()
+    level = 2
+    return f"{c.level:>{c._wide}} {level!r}"
+""",
+    "what is tried": """
+class OddError(Exception):
+    pass
+def half(value):
+    if value % 2:
+        raise OddError(value)
+    return value // 2
+def told():
+    found = []
+    for value in range(4):
+        try:
+            found.append(half(value))
+        except OddError as error:
+            found.append(type(error).__name__)
+        finally:
+            found.append("done")
+    return found
+""",
+}
 
 
-def test_a_name_that_the_caller_keeps_is_kept() -> None:
-    assert short_names({"a.py": "_one = _two = 1\n"}, keep={"_one"}) == {"a.py": {"_two": "_0"}}
+@pytest.mark.parametrize("case", SAME)
+def test_a_small_program_does_the_same(case: str, same: Small) -> None:
+    same({"m.py": SAME[case]}, "m.told")
 
 
-def words(text: str, names: dict[str, str]) -> list[tuple[int, int, str]]:
-    """Line, kind and text of every token, with the names that are shortened."""
-    return [
-        (
-            token.start[0],
-            token.type,
-            names.get(token.string, token.string) if token.type == tokenize.NAME else token.string,
-        )
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-    ]
+def test_modules_that_are_asked_for_by_a_text_keep_what_is_asked_of_them(same: Small) -> None:
+    whole = same(
+        {
+            "k/part.py": "from k.shared import scale\ndef work(x):\n    return scale(x) + _more\n_more = 1\n",
+            "k/late.py": "def also(x):\n    return x * 100\n",
+            "k/shared.py": "def scale(x):\n    y = x\n    return y * FACTOR + FACTOR\nFACTOR = 10\n",
+            "k/main.py": """
+from k.shared import scale
+def told():
+    module = getattr(__import__("k.part"), "part")
+    from k.late import also
+    from k import late
+    return module.work(scale(2)), also(3), late.also(4)
+""",
+        },
+        "k.main.told",
+    )
+    # What both need is in the file that is always there.
+    assert set(whole.texts) == {"k.main", "k.part", "k.late"}
+    assert "def work" in whole.texts["k.part"] and "_more" not in whole.texts["k.part"]
 
 
-def test_the_whole_firmware_keeps_its_lines_and_all_but_the_shortened_names() -> None:
-    sources = {str(file.path): file.source.read_text() for file in board_files()}
-    names = short_names(sources)
-    short = shorten(sources)
-    assert short.keys() == sources.keys()
-    for path, text in sources.items():
-        assert words(short[path], {}) == words(text, names[path]), path
-    # It is for a small heap, so it has to be worth it.
-    before = {name for text in sources.values() for name in private_names(text)}
-    after = {name for text in short.values() for name in private_names(text)}
-    assert len(after) < len(before) / 2
+def test_what_nobody_needs_is_left_out(same: Small) -> None:
+    text = """
+USED, UNUSED = 3, 4
+def helper():
+    return UNUSED
+class Forgotten:
+    pass
+class C:
+    KEPT = [1]
+    def used(self):
+        return self.KEPT, USED
+    def unused(self):
+        return self.helper_of_unused()
+    def helper_of_unused(self):
+        return helper()
+def told():
+    if USED > 5:
+        return Forgotten()
+    return C().used()
+"""
+    [small] = same({"m.py": text}, "m.told").texts.values()
+    assert "Forgotten" not in small and small.count("def ") <= 2
 
 
-PARAMETERS = [
-    ("def f(wide):\n    return wide + 1\ndef told():\n    return f(2)", {"wide"}),
-    ("def f(wide):\n    return wide\ndef told():\n    return f(wide=2)", set()),
-    ("wide = 1\ndef f(wide):\n    return wide\ndef told():\n    return f(2), wide", set()),
-    ("class C:\n    wide = 3\ndef f(wide):\n    return wide\ndef told():\n    return f(C.wide)", set()),
-    ("def f(wide):\n    return f'{wide!r}'\ndef told():\n    return f(2)", set()),
-    ("def f(wide):\n    return 'wide', wide\ndef told():\n    return f(2)", set()),
-    ("def f(json):\n    import json\n    return json.dumps(1)\ndef told():\n    return f(2)", set()),
-    ("def f(wide):\n    def g():\n        nonlocal wide\n        wide += 1\n    g()\n    return wide\n"
-     "def told():\n    return f(2)", set()),
-    ("def f(wide, *more):\n    return [wide for wide in more]\ndef told():\n    return f(2, 3)", {"wide", "more"}),
-]  # fmt: skip
+def test_names_say_what_each_name_was() -> None:
+    text = """
+class Counter:
+    def __init__(self):
+        self.steps = []
+    def advance(self, by):
+        if by > 1:
+            return self.advance(by - 1)
+        return self.steps
+def run():
+    return Counter().advance(2), Counter().advance(3)
+"""
+    whole = make_small({"m": read(text)}, ["import m\nm.run()\n"])
+    assert whole.names["m"]["run"] == "m:run"
+    real = {one for label in whole.names["m"].values() for one in label.split("/")}
+    assert real == {"m:run", "m:.__init__", "m:.advance", "Counter", ".steps"}
 
 
-@pytest.mark.parametrize(("source", "renamed"), PARAMETERS)
-def test_parameters_are_their_functions_business(
-    source: str, renamed: set[str], same_in_short: SameInShort
-) -> None:
-    assert set(same_in_short({"m.py": source}, "m.told")["m.py"]) == renamed
+def test_of_one_file_no_two_functions_have_the_same_name() -> None:
+    prepared = prepare(board_files())
+    for names in prepared.names.values():
+        for short, label in names.items():
+            functions = [one for one in label.split("/") if ":" in one]
+            # Methods that several classes have stay one name, and so do those that the interpreter calls.
+            assert len({one.rpartition(":")[2] for one in functions}) <= 1, (short, label)
 
 
-def private_names(text: str) -> set[str]:
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return {
-        token.string
-        for token in tokens
-        if token.type == tokenize.NAME and token.string[0] == "_" and token.string[:2] not in ("_", "__")
-    }
+def test_the_firmware_keeps_the_words_of_the_chip_and_loses_most_of_its_own() -> None:
+    files = board_files()
+    small = {str(path): text for path, text in prepare(files).texts.items()}
+    for word in ("isconnected", "ifconfig", "disconnect", "status", "WLAN", "STAT_GOT_IP"):
+        assert word in small["dcka_device/wifi.py"]
+    for word in ("verify_mode", "load_verify_locations", "wrap_socket"):
+        assert word in small["dcka_device/tls.py"]
+    assert "reset_cause" in small["dcka_device/guard.py"] and "feed" in small["dcka_device/guard.py"]
+    before = sum(len(file.source.read_text()) for file in files if file.path not in BOOTED)
+    assert sum(map(len, small.values())) < before * 0.6
 
 
-def test_type_imports_become_empty_lines() -> None:
-    source = """
+def test_the_words_that_cost_nothing_are_numbers_in_what_is_compiled(tmp_path: Path) -> None:
+    source = tmp_path / "words.py"
+    source.write_text("".join(f"x.{word}\n" for word in (*WORDS, "no_word_of_these")))
+    subprocess.run([find_mpy_cross(), "-o", tmp_path / "words.mpy", source], check=True)
+    compiled = (tmp_path / "words.mpy").read_bytes()
+    assert [word for word in WORDS if word.encode() + b"\0" in compiled] == []
+    assert b"no_word_of_these" in compiled
+
+
+@pytest.mark.parametrize("kept", ["def f(wide: ptr16) -> int:", "@micropython.viper"])
+def test_machine_code_stays_as_it_is(kept: str) -> None:
+    text = "import micropython\n@micropython.viper\ndef f(wide: ptr16) -> int:\n    return int(wide[0])\n"
+    user = "def told():\n    from fast import f\n    return f(b'')\n"
+    whole = make_small({"fast": read(text), "user": read(user)}, ["from user import told\n"])
+    assert kept in whole.texts["fast"] and "from fast import f" in whole.texts["user"]
+
+
+def test_reading_takes_away_what_only_readers_need() -> None:
+    text = '''
+"""What it is."""
+from micropython import const
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-    Kernel = Any
-
-if TYPE_CHECKING:
-    pass
-else:
-    x = 1
-y = 2
-"""
-    blanked = without_type_imports(source).splitlines()
-    assert blanked[:6] == [""] * 6
-    assert blanked[6:] == source.splitlines()[6:]
-
-
-def test_unused_functions_become_empty_lines_and_a_missing_one_is_told() -> None:
-    source = """
-def kept():
-    return 1
-
-@property
-@staticmethod
-def gone(
-    x,
-):
-    return 2
-
+_A = const(3)
 class C:
+    """More."""
+    n: int
+    def f(self, x: "Any" = None) -> "Any":
+        """And more."""
+        found: list[int] = []
+        return found
     def gone(self):
         return 3
-
-    async def also(self):
+    def idle(self):
         return 4
-z = 5
-"""
-    left = without_definitions(source, ("gone", "C.also"))
-    assert left.splitlines()[4:10] == [""] * 6
-    assert "return 3" in left and "return 4" not in left and left.count("\n") == source.count("\n")
+'''
+    left = ast.unparse(read(text, ("C.gone",), ("C.idle",)))
+    assert left == (
+        "_A = 3\n\nclass C:\n\n    def f(self, x=None):\n        found = []\n        return found\n\n"
+        "    def idle(self):\n        pass"
+    )
     with pytest.raises(ValueError, match=r"no definition of C\.gone_since, lost to leave out"):
-        without_definitions(source, ("gone", "lost", "C.gone_since"))
+        read(text, ("C.gone", "lost"), ("C.gone_since",))

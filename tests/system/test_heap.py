@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="there is no MicroPython
 @pytest.mark.parametrize(
     ("per_gaussian", "k", "heap", "kinds"),
     [
-        (100, 9, "112K", ["gossip", "tree"]),
+        (100, 9, "88K", ["gossip", "tree"]),
         # 5,004 points a node. Twice each: the second finds a heap that the first has scattered.
         (556, 20, "128K", ["gossip", "tree", "gossip", "tree"]),
     ],

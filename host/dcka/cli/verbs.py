@@ -32,7 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
-    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, kernels.", CLUSTERING),
+    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -57,4 +57,7 @@ BENCH_VERBS: dict[str, Verb] = {
         "dcka.cli.bench.airtime", "What a clustering costs on the air, method beside method.", CLUSTERING
     ),
     "kernel": Verb("dcka.cli.bench.kernel", "How fast a K-means step is on MicroPython.", CLUSTERING),
+    "memory": Verb(
+        "dcka.cli.bench.memory", "What heap a node needs: by part, and the smallest that passes.", CLUSTERING
+    ),
 }

@@ -128,11 +128,12 @@ def install(finished: Build, destination: Path) -> None:
 def _key(files: Sequence[BoardFile], march: str, compiler: Path | None) -> str:
     """Over all that decides what is compiled: sources, compiler, and the code here that prepares the sources."""
     digest = hashlib.sha256(f"{march}\0{sys.version_info[:2]}\0{_version(compiler)}".encode())
-    for module in (firmware_source.__file__, preparing.__file__, __file__):
-        digest.update(Path(module).read_bytes())
+    steps = sorted(Path(firmware_source.__file__).parent.glob("*.py"))
+    for module in (*steps, Path(preparing.__file__), Path(__file__)):
+        digest.update(module.read_bytes())
     for file in files:
         content = file.source.read_bytes()
-        digest.update(f"\0{file.path}\0{file.unused}\0{len(content)}\0".encode())
+        digest.update(f"\0{file.path}\0{file.unused}\0{file.idle}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:32]
 
@@ -165,15 +166,10 @@ def _make(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path |
     try:
         (aside / "files").mkdir(parents=True)
         if compiler is None:
-            made: list[PurePosixPath | None] = [_copy(aside / "files", file) for file in files]
-            names: dict[str, dict[str, str]] = {}
+            made = [_copy(aside / "files", file) for file in files]
+            record: dict[str, object] = {"files": list(map(str, made)), "left_out": [], "names": {}}
         else:
-            made, names = _compile_all(aside / "files", files, march, compiler)
-        record = {
-            "files": [str(path) for path in made if path is not None],
-            "left_out": [str(file.path) for file, path in zip(files, made, strict=True) if path is None],
-            "names": names,
-        }
+            record = _compile_all(aside / "files", files, march, compiler)
         (aside / _RECORD).write_text(json.dumps(record), encoding="utf-8")
         _publish(aside, folder)
     finally:
@@ -190,11 +186,10 @@ def _publish(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def _compile_all(
-    folder: Path, files: Sequence[BoardFile], march: str, compiler: Path
-) -> tuple[list[PurePosixPath | None], dict[str, dict[str, str]]]:
-    """The path on the board of each file, None where it has to be left out; and `Build.names`."""
+def _compile_all(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path) -> dict[str, object]:
+    """What `_load` reads: the paths on the board, those that have to be left out; and `Build.names`."""
     prepared = prepare(files)
+    chosen = [file for file in files if not is_compiled(file) or file.path in prepared.texts]
 
     def make(file: BoardFile) -> PurePosixPath | None:
         if not is_compiled(file):
@@ -202,7 +197,12 @@ def _compile_all(
         return _compile(folder, file, prepared.texts[file.path], march, compiler)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(make, files)), prepared.names
+        made = list(pool.map(make, chosen))
+    return {
+        "files": [str(path) for path in made if path is not None],
+        "left_out": [str(file.path) for file, path in zip(chosen, made, strict=True) if path is None],
+        "names": prepared.names,
+    }
 
 
 def _copy(folder: Path, file: BoardFile) -> PurePosixPath:

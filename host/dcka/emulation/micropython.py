@@ -35,6 +35,7 @@ __all__ = [
     "NodeFailure",
     "available",
     "interpreter_folder",
+    "launch",
 ]
 
 DEFAULT_HEAP = "128K"
@@ -42,7 +43,7 @@ DEFAULT_HEAP = "128K"
 # -I and -S: without the site packages' start-up, which takes longer than MicroPython itself. `-m main` and not
 # `main.py`: the path in front of every file name is then empty, and a node's heap holds these names.
 _RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
-sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], '-m', 'main']))"""
+sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], *sys.argv[3:]]))"""
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,17 @@ def interpreter_folder() -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
+def launch(heap: str, *arguments: str) -> list[str | Path]:
+    """The arguments with which this Python runs MicroPython: `heap` such as 112K, then its own arguments.
+
+    Raises `EmulationError` where there is none.
+    """
+    interpreter = interpreter_folder()
+    if interpreter is None:
+        raise EmulationError(str(available().reason))
+    return ["-I", "-S", "-c", _RUN, interpreter, heap, *arguments]
+
+
 class MicroPythonNode:
     """One node: its id, its folder, its heap, and its process while it runs. `names`: those of its build."""
 
@@ -91,13 +103,11 @@ class MicroPythonNode:
         """Start it, if it does not run, and do not wait for it."""
         if self.pid is not None:
             return
-        interpreter = interpreter_folder()
-        if interpreter is None:
-            raise EmulationError(str(available().reason))
+        arguments = launch(self.heap, "-m", "main")
         if self._child is not None:
             group.forget(self._child)
         self._child = group.start(
-            [sys.executable, "-I", "-S", "-c", _RUN, interpreter, self.heap],
+            [sys.executable, *arguments],
             name=f"node {self.node}",
             cwd=self.folder,
             env={**os.environ, "MICROPYPATH": ".frozen"},  # a board has no library folders of a desktop user

@@ -1,19 +1,13 @@
 """The sources of a board as they go to the compiler: without what only readers need (`dcka.firmware_source`)."""
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from dcka.emulation.errors import BuildError
 from dcka.firmware_files import BoardFile
-from dcka.firmware_source import (
-    module_name,
-    private_words,
-    short_names,
-    shorten,
-    without_definitions,
-    without_type_imports,
-)
+from dcka.firmware_source import make_small, module_name, read
 
 BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"))
 """What a board runs by itself: only sources do."""
@@ -21,7 +15,10 @@ BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"))
 
 @dataclass(frozen=True)
 class Prepared:
-    """`texts`: path → what is compiled. `names`: module → {short name: the name in the source}."""
+    """`texts`: path → what is compiled; what has become part of another file is not in it.
+
+    `names`: module → {name in the build: what it was}, see `dcka.firmware_source.Whole`.
+    """
 
     texts: dict[PurePosixPath, str]
     names: dict[str, dict[str, str]]
@@ -33,24 +30,31 @@ def is_compiled(file: BoardFile) -> bool:
 
 
 def prepare(files: Sequence[BoardFile]) -> Prepared:
-    """Prepare all files together, since names may be shared. Raises `BuildError` with file and line."""
-    sources = {str(file.path): _source(file) for file in files if is_compiled(file)}
+    """Prepare all files together: with what a board boots they are a whole program, and made small as one.
+
+    Without, or where that is no Python, somebody else may import them, and names stay.
+    Raises `BuildError` with file and line.
+    """
+    paths = {module_name(str(file.path)): file.path for file in files if is_compiled(file)}
+    trees = {module_name(str(file.path)): _tree(file) for file in files if is_compiled(file)}
     booted = [file.source.read_text("utf-8", "replace") for file in files if file.path in BOOTED]
-    names = short_names(sources, {name for text in booted for name in private_words(text)})
-    texts = shorten(sources, names)
-    return Prepared(
-        {PurePosixPath(path): text for path, text in texts.items()},
-        {
-            module_name(path): {after: before for before, after in chosen.items()}
-            for path, chosen in names.items()
-            if chosen
-        },
-    )
+    if not booted or not all(map(_is_python, booted)):
+        return Prepared({paths[module]: ast.unparse(tree) + "\n" for module, tree in trees.items()}, {})
+    whole = make_small(trees, booted)
+    return Prepared({paths[module]: text for module, text in whole.texts.items()}, whole.names)
 
 
-def _source(file: BoardFile) -> str:
+def _is_python(text: str) -> bool:
     try:
-        return without_definitions(without_type_imports(file.source.read_text("utf-8")), file.unused)
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _tree(file: BoardFile) -> ast.Module:
+    try:
+        return read(file.source.read_text("utf-8"), file.unused, file.idle)
     except SyntaxError as error:
         raise BuildError(f"{file.source}, line {error.lineno}: SyntaxError: {error.msg}") from error
     except ValueError as error:  # also what is no UTF-8
