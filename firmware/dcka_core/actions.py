@@ -13,3 +13,6 @@ SAVE = 4
 APPEND = 5
 # (ADOPT, name): put the file in the place of the data file, load it, and tell the node (`Node.data_loaded`).
 ADOPT = 6
+# (SLEEP, ms): take leave of the broker, so that it publishes no will, switch the radio off, and connect again when so
+# many ms have passed. Runs with slots alone; it is the last of an event's actions.
+SLEEP = 7

@@ -7,7 +7,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -138,9 +138,10 @@ class Node:
         """Time has passed."""
         session = self.session
         if session and session.deadline is not None and ticks.diff(now, session.deadline) >= 0:
-            session.tick(now)
-            if session.waiting:
+            if session.tick(now):
                 self._publish_status(now)
+            if session.asleep:
+                self._out.append((SLEEP, session.asleep))
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
             self._twin = max(0, self._twin - 1)
             self._publish_status(now)
@@ -328,7 +329,7 @@ class Node:
         self._began = now
         self._told_done = False
         identity = (self._prefix, self._id, self._boot)
-        module = self._load(run.kind)
+        module = self._load(run.part)
         self.session = module.Session(
             run, rows, points, identity, self._memory["boot"], self._load, self._out, self._asked, self.ledger
         )
@@ -426,10 +427,8 @@ class Node:
             "dropped": self.dropped,
             "ledger": self.ledger,
         }
-        if session and session.waiting:
-            status["waiting"] = session.waiting
-        if session and session.stalled:
-            status["stalled"] = True
+        if session:
+            session.describe(status)
         if self.problem:
             status["problem"] = self.problem
         if self._twin:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 # The part's modules; the first is the one that is asked for.
 MODULES = {
     "tree": ("tree", "tree_messages"),
+    "duty": ("duty", "slots", "tree", "tree_messages"),
     "epochs": ("epochs",),
     "gossip": ("gossip_session", "gossip", "spread"),
     "intake": ("intake",),

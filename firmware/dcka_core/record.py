@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    Slots = tuple[int, int, int, list[int]]
+
 _MAX_ID = 65535
 _SEED_LIMIT = (1 << 63) - 1
 # (key, lowest, highest) of the whole numbers of a run, and those that only `gossip` has.
@@ -34,11 +36,13 @@ class Run:
 
     members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
     K·(n + 1).
-    fraction, modulus_bits: of the mass of `gossip` (section 5).
+    fraction, modulus_bits: of the mass of `gossip` (section 5). part: the part of the core that the run needs (`parts`).
+    slot_ms, period: of `tree` in slots; 0 where nodes don't sleep.
     """
 
     number: int
     kind: str
+    part: str
     members: "list[int]"
     root: int
     depth: int
@@ -59,13 +63,16 @@ class Run:
     tolerance: int
     fraction: int
     modulus_bits: int
+    slot_ms: int
+    period: int
 
 
 class Rows:
     """A node's own rows of the schedule.
 
     `tree`: parent (0 at the root), children. `gossip`: phases, a list of (shares, hear): shares is [(divisor,
-    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach.
+    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear]) of
+    `tree` in slots, 0 where a node has none; None where it has no slots.
     """
 
     number: int
@@ -73,6 +80,7 @@ class Rows:
     parent: int
     children: "list[int]"
     phases: "list[tuple[list[tuple[int, int]], dict[int, int]]]"
+    slots: "Slots | None"
 
 
 def _whole(record: "dict[str, Any]", key: str, low: int, high: int) -> int:
@@ -147,12 +155,17 @@ def read_run(record: "dict[str, Any]") -> Run:
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
     run.rows = run.k * (run.n + 1)
-    run.root = run.depth = 0
+    run.root = run.depth = run.slot_ms = run.period = 0
+    run.part = run.kind
     if run.kind == "tree":
         run.root = _whole(record, "root", 1, _MAX_ID)
         if run.root not in run.members:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
+        if "slot_ms" in record:
+            run.slot_ms = _whole(record, "slot_ms", 4, 1 << 23)
+            run.period = _whole(record, "period", 2, 24)
+            run.part = "duty"
     else:
         _read_mass(record, run)
     return run
@@ -180,15 +193,28 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     rows.parent = 0
     rows.children = []
     rows.phases = []
+    rows.slots = None
     if "phases" not in record:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
+        if "slots" in record:
+            rows.slots = _slots(record["slots"])
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CoreError("phases: %r" % error)
     return rows
+
+
+def _slots(record: "dict[str, Any]") -> "Slots":
+    """(up, get, down, hear): in which slot of a period a node sends its sums, is sent the outcome, passes it on; and
+    those in which children send. 0 is the beacon's, and stands for none.
+    """
+    if not isinstance(record, dict):
+        raise CoreError("slots is no object")
+    up, get, down = [_whole(record, key, 0, 23) for key in ("up", "get", "down")]
+    return up, get, down, _numbers(record, "hear", 1, 23)
 
 
 def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":

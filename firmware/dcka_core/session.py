@@ -38,7 +38,8 @@ class Session:
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
-    count in. The kinds of consensus add start, receive, receive_commit, tick and reconnected.
+    count in. asleep: for how many ms the node is to sleep, in runs with slots. The kinds of consensus add start, receive,
+    receive_commit, reconnected, and tick, which returns what is not empty where the status has news.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Session:
         self.deadline: int | None = None
         self.waiting: list[int] = []
         self.stalled = False
+        self.asleep = 0
         # Reasons for which messages were dropped after they had waited.
         self.lost: list[str] = []
         self.ledger = ledger
@@ -125,6 +127,13 @@ class Session:
         """Say what this node holds, retained for everybody (rule 14)."""
         if self.held:
             self.send("commit/%d" % self.node, self.held.encode(self.run), True)
+
+    def describe(self, status: "dict[str, Any]") -> None:
+        """What the node's status says of the run beside where it is."""
+        if self.waiting:
+            status["waiting"] = self.waiting
+        if self.stalled:
+            status["stalled"] = True
 
     def result(self) -> "dict[str, Any]":
         """What the run came to, at this node (protocol, section 7)."""

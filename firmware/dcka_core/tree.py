@@ -82,17 +82,18 @@ class Session(session.Session):
             self._adopt(commit, now)
             self._settle(now)
 
-    def tick(self, now: int) -> None:
+    def tick(self, now: int) -> "list[int]":
         """Patience has run out: say again what was said, with what has come since; name who is missed."""
         if self.done:
             self.deadline = None
-            return
+            return self.waiting
         if ticks.diff(now, self._repeat_at) >= 0:
             self._repeat_at = ticks.add(now, self.run.patience_ms)
             self._repeat(now)
         if ticks.diff(now, self.stall_at) >= 0:
             self._trouble().stall(now)
         self._settle(now)
+        return self.waiting
 
     def reconnected(self, now: int) -> None:
         """The link is back: what was said into the outage is said again."""

@@ -7,7 +7,7 @@ import time
 
 import dcka_core
 import dcka_device
-from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import APPEND, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
@@ -190,6 +190,13 @@ class Shell:
                 self._do(self._data(action))
 
     def _data(self, action: "Any") -> "list[Any]":
+        if action[0] == SLEEP:
+            from dcka_device.nap import nap
+
+            self._online = False
+            self._node.disconnected()
+            nap(action[1], self._link, self._radio, self._guard, time)
+            return []
         if action[0] != APPEND:
             return self._adopt(action[1])
         try:
@@ -228,6 +235,10 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
 
     settings = config.read(folder)
     del config, sys.modules["dcka_device.config"], dcka_device.config
+    if settings.get("clock_ppm"):
+        from dcka_device.skew import skew
+
+        skew(settings["clock_ppm"])
     shell = Shell(settings, Store(_load), guard)
     shell.start()
     try:

@@ -65,6 +65,16 @@ class Radio:
         self._on = False
         self._station: Any = network.WLAN(network.STA_IF)
 
+    def off(self) -> None:
+        """Leave the access point; `tick` joins again."""
+        try:
+            self._station.active(False)
+        except _REFUSED:  # whatever state it is in: the next attempt switches it off and on
+            pass
+        self._on = False
+        self._began = self._retry_at = None
+        self._alone_since = self._clock()
+
     def tick(self, now: int) -> bool:
         """One step; whether there is an access point. Does not return where the board goes to sleep."""
         if self._alone_since is None:

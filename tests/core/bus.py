@@ -8,7 +8,7 @@ from array import array
 from json import loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
 from dcka_core.points import new_points
 from dcka_core.starts import Stream
@@ -30,7 +30,8 @@ class Bus:
 
     begin: the clock's first tick. log, trace: lists to be filled with (topic, payload) of what is published, and with
     (node, action) of what the nodes ask for. watch: called with (topic, payload) of each. lose: a function of (topic,
-    receiver, payload) that says whether this delivery is lost.
+    receiver, payload) that says whether this delivery is lost. ppm: by node, how much its clock is fast, in millionths.
+    connect_ms: what a node takes to be there again after a sleep. asleep: by node, its tick at which it is back.
     """
 
     def __init__(self, network="t", begin=0):
@@ -43,6 +44,10 @@ class Bus:
         self.boots = {}
         self.topics = {}
         self.offline = []
+        self.ppm = {}
+        self.connect_ms = 0
+        self.asleep = {}
+        self.slept = {}
         self.retained = {}
         self.queue = []
         self.log = None
@@ -53,6 +58,8 @@ class Bus:
         self.order = None
         self.loss = self.double = self.delay = 0
         self.everything = False
+        # Whether the broker is away.
+        self.away = False
 
     # ---- nodes ----
 
@@ -81,15 +88,17 @@ class Bus:
         self.nodes[node] = machine
         self.topics[node] = []
         if self.points[node] is not None:
-            self.perform(node, machine.data_loaded(self.points[node], self.now))
+            self.perform(node, machine.data_loaded(self.points[node], self.time(node)))
         for topic in machine.standing_topics():
             self.subscribe(node, topic)
-        self.perform(node, machine.connected(self.now))
+        self.perform(node, machine.connected(self.time(node)))
 
     def kill(self, node):
         """Power off: what was on its way to it is lost, and its will is published."""
         will = self.nodes[node].will()
         del self.nodes[node]
+        if self.asleep.pop(node, None) is not None:
+            self.offline.remove(node)
         self.topics[node] = []
         self.queue = [item for item in self.queue if item[1] != node]
         self.publish(will[0], will[1], True)
@@ -105,7 +114,20 @@ class Bus:
         self.offline.remove(node)
         for topic in list(self.topics[node]):
             self.subscribe(node, topic)
-        self.perform(node, self.nodes[node].connected(self.now))
+        self.perform(node, self.nodes[node].connected(self.time(node)))
+
+    def doze(self, node, wait_ms):
+        """The node takes leave for so long by its own clock, and is there again `connect_ms` later."""
+        if node not in self.offline:
+            self.unplug(node)
+        self.asleep[node] = ticks.add(self.time(node), wait_ms + self.connect_ms)
+        self.slept[node] = self.slept.get(node, 0) + wait_ms
+
+    def wake(self, node):
+        del self.asleep[node]
+        if self.away:
+            return
+        self.plug_in(node)
 
     def perform(self, node, actions):
         """Do what a node's core asks for."""
@@ -126,6 +148,8 @@ class Bus:
             elif what == APPEND:
                 before = b"" if action[3] == 0 else self.flash[node][action[1]]
                 self.flash[node][action[1]] = before + bytes(action[2])
+            elif what == SLEEP:
+                self.doze(node, action[1])
             elif what == ADOPT:
                 self.flash[node]["data.bin"] = self.flash[node].pop(action[1])
 
@@ -203,18 +227,27 @@ class Bus:
 
     # ---- time ----
 
+    def time(self, node):
+        """The node's own clock."""
+        return (self.now + self.elapsed * self.ppm.get(node, 0) // 1000000) & (ticks.PERIOD - 1)
+
+    def due(self, node):
+        """When the node does something by itself; while it sleeps, only waking."""
+        return self.asleep.get(node, self.nodes[node].deadline())
+
+    def wait_of(self, node):
+        """So long it is until then, in ms of true time, rounded up."""
+        rate = 1000000 + self.ppm.get(node, 0)
+        return (ticks.diff(self.due(node), self.time(node)) * 1000000 + rate - 1) // rate
+
     def step(self):
         """Deliver the next message, or let time pass to the next deadline. False where nothing is left to do."""
         if self.queue:
             topic, node, payload = self.next_message()
             if node in self.nodes:
-                self.perform(node, self.nodes[node].receive(topic, payload, self.now))
+                self.perform(node, self.nodes[node].receive(topic, payload, self.time(node)))
             return True
-        waits = [
-            ticks.diff(self.nodes[node].deadline(), self.now)
-            for node in self.nodes
-            if self.nodes[node].deadline() is not None
-        ]
+        waits = [self.wait_of(node) for node in self.nodes if self.due(node) is not None]
         if not waits:
             return False
         self.sleep(max(0, min(waits)))
@@ -225,9 +258,13 @@ class Bus:
         self.now = ticks.add(self.now, wait_ms)
         self.elapsed += wait_ms
         for node in list(self.nodes):
-            due = self.nodes[node].deadline()
-            if due is not None and ticks.diff(due, self.now) <= 0:
-                self.perform(node, self.nodes[node].tick(self.now))
+            due = self.due(node)
+            if due is None or ticks.diff(due, self.time(node)) > 0:
+                continue
+            if node in self.asleep:
+                self.wake(node)
+            else:
+                self.perform(node, self.nodes[node].tick(self.time(node)))
 
     def settle(self):
         """Deliver all that is on its way, without letting time pass."""

@@ -15,7 +15,7 @@ from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import APPEND, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import APPEND, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.points import Points
@@ -31,7 +31,7 @@ RUNTIME = f"cpython {platform.python_version()} {sys.platform}"
 class CPythonNode:
     """One node from its boot to its end: build it, `start` it, let the loop turn, `end` it.
 
-    settings: as node.json has them, with `node`. vitals: () → (live, free) bytes. random: (count) → bytes.
+    settings: as node.json has them, with `node`, and `clock_ppm` where its clock is to be wrong. vitals: () → (live, free) bytes. random: (count) → bytes.
     A fault of the core ends this node alone, with `failure`; the broker then publishes its will.
     """
 
@@ -53,6 +53,8 @@ class CPythonNode:
         self._random = random
         self._busy = 0  # of the computing time: what is no whole millisecond yet, in µs
         self._connection = 0  # which of the link's the core knows of; 0 while it knows of none
+        # Its clock goes so many of its own ms in a true one.
+        self._rate = 1 + settings.get("clock_ppm", 0) / 1_000_000
         self._node: Node
         self._link: Link | None = None
 
@@ -90,7 +92,7 @@ class CPythonNode:
         try:
             points = self._flash.points()
         except CoreError as error:
-            self._do(self._node.data_failed(str(error), _now()))
+            self._do(self._node.data_failed(str(error), self._now()))
         else:
             self._loaded(points)
         for topic in self._node.standing_topics():
@@ -103,7 +105,6 @@ class CPythonNode:
             self._guarded(self._work, self._link)
 
     def _work(self, link: Link) -> None:
-        now = _now()
         messages, link.inbox = link.inbox, []
         connection = link.connections if link.up else 0
         if connection != self._connection:
@@ -119,22 +120,23 @@ class CPythonNode:
         for topic, payload in messages:
             self._feed(self._node.receive, topic, payload)
         due = self._node.deadline()
-        now = _now()
-        if due is not None and diff(due, now) <= 0:
+        if due is not None and diff(due, self._now()) <= 0:
             self._feed(self._node.tick)
             due = self._node.deadline()
         link.flush()
+        if link.resting:
+            return
         if not link.up and self._connection:  # it was lost in writing
             self._loop.at(self._turn, time.monotonic())
         elif due is None:
             self._loop.at(self._turn, None)
         else:
-            self._loop.at(self._turn, time.monotonic() + max(0, diff(due, _now())) / 1000)
+            self._loop.at(self._turn, time.monotonic() + max(0, diff(due, self._now())) / 1000 / self._rate)
 
     def _feed(self, event: Callable[..., list[Any]], *arguments: Any) -> None:
         """Tell the core of an event, count for how long it computes, and do what it asks for."""
         began = time.perf_counter_ns()
-        actions = event(*arguments, _now())
+        actions = event(*arguments, self._now())
         self._busy += (time.perf_counter_ns() - began) // 1000
         self._node.ledger[_COMPUTING] += self._busy // 1000
         self._busy %= 1000
@@ -155,8 +157,21 @@ class CPythonNode:
                 link.subscribe(action[1])
             elif what == UNSUBSCRIBE:
                 link.unsubscribe(action[1])
+            elif what == SLEEP:
+                self._sleep(link, action[1])
             else:
                 self._store(action)
+
+    def _sleep(self, link: Link, rest_ms: int) -> None:
+        """Take leave of the broker for so long; until then nothing turns."""
+        self._connection = 0
+        self._node.disconnected()
+        link.rest(rest_ms / 1000 / self._rate)
+        self._loop.at(self._turn, None)
+
+    def _now(self) -> int:
+        """Milliseconds as a board counts them, by this node's clock."""
+        return int(time.monotonic() * 1000 * self._rate) & (PERIOD - 1)
 
     def _store(self, action: Any) -> None:
         if action[0] != APPEND:
@@ -165,7 +180,7 @@ class CPythonNode:
         try:
             self._flash.append(action[1], _bytes(action[2]), action[3])
         except OSError as error:
-            self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
+            self._do(self._node.data_failed(f"the data can't be stored: {error}", self._now()))
 
     def _adopt(self, name: str) -> None:
         """Take the new data file; where it can't be read, the old one again."""
@@ -173,7 +188,7 @@ class CPythonNode:
         try:
             points = self._flash.adopt(name)
         except (OSError, CoreError) as error:
-            self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
+            self._do(self._node.data_failed(f"the data can't be stored: {error}", self._now()))
             points = self._flash.points()
         self._loaded(points)
 
@@ -193,11 +208,6 @@ class CPythonNode:
                 node, 1, f"node {node} crashed: {lines[-1]}{last_place(lines)}", tuple(lines)
             )
             self.end()
-
-
-def _now() -> int:
-    """Milliseconds as a board counts them."""
-    return int(time.monotonic() * 1000) & (PERIOD - 1)
 
 
 def _bytes(payload: bytes | bytearray | str) -> bytes:

@@ -31,7 +31,7 @@ class Link:
     """A connection to the broker that mends itself; `notify` is called when something has come or changed.
 
     settings: as node.json has them. will: (topic, payload), retained. `connections` counts those that came about: a
-    short outage shows in it alone. `inbox` holds what has come, for the node to take; `oversized` and `lost` count.
+    short outage shows in it alone. `resting`: off the air on purpose. `inbox` holds what has come, for the node to take; `oversized` and `lost` count.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Link:
         self._up_since = 0.0
         self._writing = False
         self._open = False
+        self.resting = False
         self.up = False
         self.connections = 0
         self.inbox: list[tuple[str, bytes]] = []
@@ -94,6 +95,9 @@ class Link:
         self._open = False
         self._gate.withdraw(self._connect)
         self._loop.at(self._retry, None)
+        self._cut_socket()
+
+    def _cut_socket(self) -> None:
         peer = self._client.socket()
         if not isinstance(peer, socket.socket):
             return
@@ -101,6 +105,17 @@ class Link:
             peer.shutdown(socket.SHUT_RDWR)
         while self._client.socket() is not None:  # paho reads to the end, and closes the socket
             self._client.loop_read()
+
+    def rest(self, seconds: float) -> None:
+        """Say good-bye, so that no will is published, and connect again after so many seconds."""
+        self.flush()
+        self.resting, self._open = True, False
+        self._gate.withdraw(self._connect)
+        self._client.disconnect()
+        self.flush()  # paho closes the socket once the good-bye is written
+        self._cut_socket()
+        self.up = False
+        self._loop.at(self._retry, time.monotonic() + seconds)
 
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
@@ -143,6 +158,8 @@ class Link:
         self.flush()
 
     def _retry(self) -> None:
+        self._open = True
+        self.resting = False
         self._gate.ask(self._connect)
 
     def _lost_connection(self, reason: str) -> None:
