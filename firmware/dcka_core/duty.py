@@ -50,7 +50,17 @@ class Session(tree.Session):
             return
         if self.root:
             self.turns.heard()
-        super().receive(phase, sender, payload, now)
+        try:
+            super().receive(phase, sender, payload, now)
+        except MessageError as error:
+            if error.reason != "duplicate":
+                raise
+            self.turns.came.append(sender)
+            self._settle(now)
+            raise
+        if phase != EPOCH_PHASE:
+            self.turns.came.append(sender)
+            self._settle(now)
 
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         self.now = now
@@ -132,8 +142,11 @@ class Session(tree.Session):
         return self.held.step if self.held else 0
 
     def progress(self) -> "tuple[bool, bool]":
-        """(all children have come, this period's commit has)."""
-        complete = not [child for child in self.children if not self._has_come(child)]
+        """(all children have been heard in this period, and so has its commit).
+
+        Heard in this period: what one has said before may have been without those below it.
+        """
+        complete = not [child for child in self.children if child not in self.turns.came]
         return complete, self.step_held() > self.turns.step
 
     def may_sleep(self) -> bool:

@@ -38,7 +38,7 @@ class Turns:
     slots: (up, get, down, hear), 0 where there is none. mine: whether this node's clock is the network's.
     phase: the tick at which slot 0 of the period `number` began, as far as is known. known: whether a beacon was ever
     heard; fresh: whether this period's was. step: of the commit that the root held then. said: the own sums were sent in
-    this period. unsaid: there is a commit to be passed on. missed: periods in a row in which nothing was heard. away:
+    this period. came: the children that were heard in it. unsaid: there is a commit to be passed on. missed: periods in a row in which nothing was heard. away:
     asleep, or not connected since; outage: the broker wasn't there after a sleep.
     """
 
@@ -52,6 +52,7 @@ class Turns:
         self.step = 0
         self.known = self.fresh = self.said = self.unsaid = self.away = self.outage = False
         self.missed = 0
+        self.came: list[int] = []
         self.slept_ms = 0
         self._vain = 0
         # When a beacon last set the phase, and of which period it was.
@@ -86,7 +87,7 @@ class Turns:
         self.phase = ticks.add(self.phase, passed * self.span)
         self.number += passed
         self.missed += passed
-        self.said = False
+        self._anew()
         self.fresh = self.mine
         if self.mine:
             self._set_at = self.phase
@@ -107,12 +108,16 @@ class Turns:
             self._doubted = not self._doubted and behind > guard_ms(ahead, self.slot_ms)
             if self._doubted:
                 raise MessageError("stale")
-        if number != self.number:
-            self.said = False
+        if number != self.number or not self.known:
+            self._anew()
         self.number = self._heard = number
         self.phase = self._set_at = begun
         self.known = self.fresh = True
         self.heard()
+
+    def _anew(self) -> None:
+        self.said = False
+        self.came = []
 
     def heard(self) -> None:
         """Somebody is there."""
