@@ -36,7 +36,7 @@ class Run:
 
     members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
     K·(n + 1).
-    fraction, modulus_bits: of the mass of `gossip` (section 5). part: the part of the core that the run needs (`parts`).
+    fraction, modulus_bits: of the mass of `gossip` (section 5). part: the part of the core that the run needs.
     slot_ms, period: of `tree` in slots; 0 where nodes don't sleep.
     """
 
@@ -71,8 +71,8 @@ class Rows:
     """A node's own rows of the schedule.
 
     `tree`: parent (0 at the root), children. `gossip`: phases, a list of (shares, hear): shares is [(divisor,
-    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear]) of
-    `tree` in slots, 0 where a node has none; None where it has no slots.
+    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear])
+    of `tree` in slots, 0 where a node has none; None where it has no slots.
     """
 
     number: int

@@ -15,7 +15,8 @@ _PIECE_MS = 30000
 def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None", time: "Any") -> None:
     """Take leave of the broker, and come back after `rest_ms`; the link then connects by itself.
 
-    All that was to be said has been sent. With a radio, it is switched off and the chip sleeps lightly: memory stays. Without, this only waits.
+    All that was to be said has been sent. With a radio, it is switched off and the chip sleeps lightly: memory stays.
+    Without, this only waits.
     """
     link.close()
     link.up = False

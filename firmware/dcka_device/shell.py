@@ -236,9 +236,10 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
     settings = config.read(folder)
     del config, sys.modules["dcka_device.config"], dcka_device.config
     if settings.get("clock_ppm"):
-        from dcka_device.skew import skew
+        global time
+        from dcka_device.skew import Skewed
 
-        skew(settings["clock_ppm"])
+        time = Skewed(settings["clock_ppm"])  # type: ignore[assignment]
     shell = Shell(settings, Store(_load), guard)
     shell.start()
     try:

@@ -2,11 +2,12 @@
 
 import time
 
-from dcka_device import shell
 
+class Skewed:
+    """The clock of `time`, so many millionths fast, in the words that the shell has for it.
 
-class _Skewed:
-    """The clock of `time`, so many millionths fast, in the words that the shell has for it."""
+    What waits for a socket waits by the true one: at most 20 ms of the second after which the shell looks again.
+    """
 
     def __init__(self, ppm: int) -> None:
         self._ppm = ppm
@@ -25,10 +26,3 @@ class _Skewed:
 
     def ticks_diff(self, end: int, start: int) -> int:
         return time.ticks_diff(end, start)
-
-
-def skew(ppm: int) -> None:
-    """From now on the shell goes by such a clock. What waits for a socket may wait by the true one: at most 20 ms of the
-    second after which it looks again.
-    """
-    shell.time = _Skewed(ppm)  # type: ignore[assignment]

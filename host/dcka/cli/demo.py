@@ -26,6 +26,7 @@ SCHEDULES = ("both", "gossip", "tree")
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
         "dcka demo --loss 0.2                          every fifth message between nodes is lost",
+        "dcka demo --slot-ms 60 --drift 2             nodes that sleep, and clocks that are wrong",
         "dcka demo --kill-node 3 --at-step 4 --allow-partial",
         "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
     ),
@@ -52,6 +53,20 @@ SCHEDULES = ("both", "gossip", "tree")
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option(
     "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
+)
+@click.option(
+    "--slot-ms",
+    type=int,
+    default=0,
+    metavar="MS",
+    help="tree: nodes sleep between slots of so long; 0 = never.",
+)
+@click.option(
+    "--drift",
+    type=float,
+    default=0.0,
+    metavar="PERCENT",
+    help="Clocks that are up to so much wrong; 2 at most.",
 )
 @click.option(
     "--loss", type=float, default=0.0, metavar="P", help="Share of the messages between nodes that is lost."
@@ -87,6 +102,8 @@ def command(
     init: str | None,
     out: Path,
     allow_partial: bool,
+    slot_ms: int,
+    drift: float,
     output: Output,
     **trouble: Any,
 ) -> int:
@@ -105,7 +122,7 @@ def command(
             "--broker names a broker that is there, --broker-engine one to start: give one of both"
         )
     faults, mishaps = _trouble(**trouble)
-    if mishaps.kill_node is not None and schedule == "both":
+    if (mishaps.kill_node is not None or slot_ms) and schedule == "both":
         schedule = "tree"
     settings = Settings(
         scenario=SCENARIOS[data],
@@ -120,6 +137,8 @@ def command(
         out=out,
         faults=faults,
         mishaps=mishaps,
+        slot_ms=slot_ms,
+        drift=drift,
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")

@@ -49,6 +49,10 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
     "--heap", metavar="SIZE", help="Of each MicroPython process.  [default: the network file's, 128K]"
 )
 @click.option("--nodes", metavar="IDS", help="Such as 1-5,7.  [default: all of the network file]")
+@click.option(
+    "--drift", type=float, default=0.0, metavar="PERCENT",
+    help="Give each node a clock of its own, up to so much wrong; 2 at most.",
+)  # fmt: skip
 @network_option
 @broker_option
 @state_option
@@ -57,6 +61,7 @@ def command(
     runtime: str | None,
     heap: str | None,
     nodes: str | None,
+    drift: float,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -74,17 +79,27 @@ def command(
     kind = _runtime(config.emulation.runtime, output)
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    return _emulate(config, ids, kind, broker_of(config, state_of(config, state), broker), output)
+    from dcka.emulation.network import drifting
+
+    clocks = drifting(ids, drift)
+    return _emulate(config, ids, kind, clocks, broker_of(config, state_of(config, state), broker), output)
 
 
-def _emulate(config: "Config", ids: tuple[int, ...], kind: str, url: "BrokerUrl", output: Output) -> int:
+def _emulate(
+    config: "Config",
+    ids: tuple[int, ...],
+    kind: str,
+    clocks: dict[int, int],
+    url: "BrokerUrl",
+    output: Output,
+) -> int:
     from dcka.emulation.supervisor import Supervisor
     from dcka.mqtt import Connection
 
     with Connection(url, config.network.name, role="emulate") as connection:
         watched = Supervisor(connection, ids, _shower(output), output.say)
         watched.require_free()
-        with _network(kind, config, ids, url) as running:
+        with _network(kind, config, ids, clocks, url) as running:
             begun = time.monotonic()
             missing = watched.await_online(running)
             with told_to_end() as told:
@@ -171,7 +186,7 @@ def _runtime(wanted: str, output: Output) -> str:
 
 
 def _network(
-    kind: str, config: "Config", ids: tuple[int, ...], url: "BrokerUrl"
+    kind: str, config: "Config", ids: tuple[int, ...], clocks: dict[int, int], url: "BrokerUrl"
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
 
@@ -179,9 +194,9 @@ def _network(
     if kind == "cpython":
         from dcka.emulation.cpython import CPythonNetwork
 
-        return CPythonNetwork(config.network.name, ids, url, max_message=room)
+        return CPythonNetwork(config.network.name, ids, url, max_message=room, clocks=clocks)
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
-    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room)
+    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room, clocks=clocks)

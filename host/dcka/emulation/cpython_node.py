@@ -31,7 +31,8 @@ RUNTIME = f"cpython {platform.python_version()} {sys.platform}"
 class CPythonNode:
     """One node from its boot to its end: build it, `start` it, let the loop turn, `end` it.
 
-    settings: as node.json has them, with `node`, and `clock_ppm` where its clock is to be wrong. vitals: () → (live, free) bytes. random: (count) → bytes.
+    settings: as node.json has them, with `node`, and `clock_ppm` where its clock is to be wrong. vitals: () → (live,
+    free) bytes. random: (count) → bytes.
     A fault of the core ends this node alone, with `failure`; the broker then publishes its will.
     """
 

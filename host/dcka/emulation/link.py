@@ -31,7 +31,8 @@ class Link:
     """A connection to the broker that mends itself; `notify` is called when something has come or changed.
 
     settings: as node.json has them. will: (topic, payload), retained. `connections` counts those that came about: a
-    short outage shows in it alone. `resting`: off the air on purpose. `inbox` holds what has come, for the node to take; `oversized` and `lost` count.
+    short outage shows in it alone. `resting`: off the air on purpose. `inbox` holds what has come, for the node to
+    take; `oversized` and `lost` count.
     """
 
     def __init__(

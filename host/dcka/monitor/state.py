@@ -194,7 +194,7 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
     words = [f"node {status.node} {status.state}"]
     if retained:
         words.append("(retained)")
-    if status.run and status.state in ("running", "done"):
+    if status.run and status.state in ("running", "asleep", "done"):
         words.append(f"run {status.run}")
     if before is not None and before.boot != status.boot and status.online:
         words.append(f"rebooted (boot {status.boot})")

@@ -8,7 +8,8 @@ from typing import Any
 from dcka.errors import DckaError
 
 OFFLINE = "offline"
-STATES = ("ready", "running", "done", OFFLINE)
+ASLEEP = "asleep"
+STATES = ("ready", "running", "done", ASLEEP, OFFLINE)
 _MOST = (1 << 63) - 1
 
 
@@ -20,7 +21,7 @@ class PayloadError(DckaError):
 class NodeStatus:
     """A node's status (docs/protocol.md, section 7); what it does not say is 0, "" or empty.
 
-    `record`: the JSON as it came.
+    `until_ms`: for how long it sleeps, from when it said so. `record`: the JSON as it came.
     """
 
     node: int
@@ -42,11 +43,12 @@ class NodeStatus:
     dropped: Mapping[str, int] = field(default_factory=dict)
     twin: bool = False
     stalled: bool = False
+    until_ms: int = 0
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def online(self) -> bool:
-        """Whether it is there, by its own last word or its will."""
+        """Whether it is there, by its own last word or its will; who sleeps between two slots comes back."""
         return self.state != OFFLINE
 
 
@@ -109,6 +111,7 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         dropped=dropped,
         twin=record.get("twin") is True,
         stalled=record.get("stalled") is True,
+        until_ms=whole(record, "until_ms", 0),
         record=record,
     )
 
