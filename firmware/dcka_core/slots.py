@@ -38,8 +38,8 @@ class Turns:
     slots: (up, get, down, hear), 0 where there is none. mine: whether this node's clock is the network's.
     phase: the tick at which slot 0 of the period `number` began, as far as is known. known: whether a beacon was ever
     heard; fresh: whether this period's was. step: of the commit that the root held then. said: the own sums were sent
-    in this period. came: the children that were heard in it. unsaid: there is a commit to be passed on. missed: periods in a row in which nothing was heard. away:
-    asleep, or not connected since; outage: the broker wasn't there after a sleep.
+    in this period. came: the children that were heard in it. unsaid: there is a commit to be passed on. missed: periods
+    in a row in which nothing was heard. away: asleep, or not connected since; outage: the broker wasn't there then.
     """
 
     def __init__(self, slot_ms: int, period: int, slots: "Slots", now: int) -> None:

@@ -7,6 +7,7 @@ point and a broker keep them apart.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from dcka.topology.graph import TopologyError
 from dcka_core.slots import MAX_PERIOD, guard_ms
@@ -87,5 +88,5 @@ def _gap(row: Record, period: int) -> Fraction:
     busy = [0, *sorted({slot for slot in slots if isinstance(slot, int) and slot}), period]
     return max(
         Fraction(later - earlier - 1) - Fraction(later, 24) - Fraction(1, 4)
-        for earlier, later in zip(busy, busy[1:], strict=False)
+        for earlier, later in pairwise(busy)
     )
