@@ -25,7 +25,7 @@ test: setup system wasm image lint types imports ## every check and every test: 
 check: lint types imports unit ## the quick part: format, lint, types, import rules, unit tests
 
 verify: setup ## search what a few nodes can come to, whatever is lost and whoever dies: some minutes
-	@$(bin)/python tests/verify
+	@PYTHONPATH=tests/core $(bin)/python tests/verify
 
 system: ## mosquitto, node and npm from the system's packages
 	@sh tools/system_packages.sh tests

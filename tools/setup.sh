@@ -52,8 +52,8 @@ install_all() {
     pip="env PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 .venv/bin/python -m pip --disable-pip-version-check install --quiet"
     say "setup: installing the pinned packages"
     $pip --no-deps --only-binary=:all: --require-hashes -r tools/pinned_wheels.txt
-    # The build backend is pinned too, hence no isolated build with whatever is newest.
-    $pip -c constraints.txt hatchling
+    # The build backends are pinned too, hence no isolated build with whatever is newest: ours, and esptool's.
+    $pip -c constraints.txt hatchling setuptools
     $pip -c constraints.txt --no-build-isolation -e '.[dev]'
     .venv/bin/python -m pip --disable-pip-version-check check >/dev/null || .venv/bin/python -m pip check
 }

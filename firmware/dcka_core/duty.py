@@ -71,6 +71,8 @@ class Session(tree.Session):
         self.asleep = 0
         if not self.slotted():
             return super().tick(now)
+        if self.done:
+            return self.tick_done(now)
         turns = self.turns
         if turns.away:
             # What is overdue waits too, until somebody can hear it.
@@ -88,6 +90,15 @@ class Session(tree.Session):
             self.ledger[0] = self.count_from + turns.slots_awake(now)
         self.look(now)
         return news or ([self.node] if rest_ms else [])
+
+    def tick_done(self, now: int) -> "list[int]":
+        """After the end: the last commit may wait for its slot, and farewells for their time."""
+        if not self.turns.unsaid:
+            return super().tick(now)
+        self.act(now)
+        self._wait_for_others(now)
+        self.look(now)
+        return []
 
     def reconnected(self, now: int) -> None:
         self.now = now

@@ -63,6 +63,16 @@ def peek_commit(payload: "bytes | memoryview") -> "tuple[int, int, int]":
     return run, sender, step
 
 
+def commit_order(payload: "bytes | memoryview") -> "tuple[int, int, int]":
+    """(run, rank, step) of a whole commit: how rule 12 has it, as far as it can be told without the run's record."""
+    reader = Reader(payload)
+    run, _, _, step = read_head(reader, COMMIT)
+    flags = reader.byte()
+    read_epoch(reader)
+    reader.set(MAX_ID)
+    return run, (1 if reader.set(MAX_ID) else 2) if flags & FINAL else 0, step
+
+
 def read_common(message: "Any", reader: Reader, kind: int, run: "Run") -> None:
     """The head of a message of `run`, into `message`."""
     number, message.sender, message.boot, message.step = read_head(reader, kind)

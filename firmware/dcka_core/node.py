@@ -9,7 +9,7 @@ from json import dumps, loads
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
-from dcka_core.messages import is_change, peek_commit, peek_run, read_commit
+from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
 from dcka_core.session import EPOCH_PHASE, topics
 
@@ -83,7 +83,6 @@ class Node:
         self._newest = 0
         self.problem = ""
         self._began = 0
-        self._told_done = True
         self._heartbeat: int | None = None
         self._intake: Any = None
         self.session: Session | None = None
@@ -119,6 +118,11 @@ class Node:
         self._online = True
         self._publish_status(now)
         return self._drain(now)
+
+    def provisioned(self, record: "dict[str, Any]") -> "list[Any]":
+        """The rows that came with the firmware: what they name is listened to before a run's rows say the same."""
+        self._listen(self._load("record").read_rows(record))
+        return self._drain(0)
 
     def disconnected(self) -> None:
         """The link is down: what is sent now is lost, and said again when it is back."""
@@ -215,7 +219,7 @@ class Node:
     def _on_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         if not payload:
             return
-        number, named, step = peek_commit(payload)
+        number, named, _ = peek_commit(payload)
         if named != sender:
             raise MessageError("sender")
         session = self.session
@@ -226,8 +230,8 @@ class Node:
                 raise MessageError("stranger")
             session.receive_commit(sender, payload, now)
         elif number > self._newest and not is_change(payload):
-            # Of a run whose record hasn't come yet: only the furthest is kept.
-            if not self._furthest or (number, step) > _order(self._furthest):
+            # Of a run whose record hasn't come yet: only the greatest is kept.
+            if not self._furthest or commit_order(payload) > commit_order(self._furthest):
                 self._furthest = bytes(payload)
         else:
             raise MessageError("run")
@@ -327,7 +331,6 @@ class Node:
         self.session = None
         held = self._best_commit(run)
         self._began = now
-        self._told_done = False
         identity = (self._prefix, self._id, self._boot)
         module = self._load(run.part)
         self.session = module.Session(
@@ -445,8 +448,8 @@ class Node:
         session = self.session
         while session and session.lost:
             self.count(session.lost.pop())
-        if session and session.done and not self._told_done:
-            self._told_done = True
+        if session and session.done and not session.reported:
+            session.reported = True
             report = session.result()
             spent = list(self.ledger)
             for index in range(_LEDGER):
@@ -480,8 +483,3 @@ def _number(record: "dict[str, Any]") -> int:
     if record.get("v") != 1 or type(number) is not int or number < 1:
         raise CoreError("run is %r" % number)
     return number
-
-
-def _order(payload: bytes) -> "tuple[int, int]":
-    number, _, step = peek_commit(payload)
-    return number, step

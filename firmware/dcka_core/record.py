@@ -185,10 +185,10 @@ def _read_mass(record: "dict[str, Any]", run: Run) -> None:
 
 
 def read_rows(record: "dict[str, Any]") -> Rows:
-    """A node's rows. Raises CoreError."""
+    """A node's rows; run 0 are those that it was provisioned with. Raises CoreError."""
     rows = Rows()
     _whole(record, "v", 1, 1)
-    rows.number = _whole(record, "run", 1, _SEED_LIMIT)
+    rows.number = _whole(record, "run", 0, _SEED_LIMIT)
     rows.near = _ids(record, "near")
     rows.parent = 0
     rows.children = []

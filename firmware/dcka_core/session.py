@@ -65,6 +65,8 @@ class Session:
         self.asked = asked
         self.held: Commit | None = None
         self.done = False
+        # Whether the result of this end is said; a greater final makes a new one.
+        self.reported = False
         self.deadline: int | None = None
         self.waiting: list[int] = []
         self.stalled = False

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FULL_STEPS = 16
 # Below half a period of the clock, whatever patience the host asks for.
 _LONGEST_MS = 1 << 28
+# A final that lacks somebody is said so often, after waits that double: others may have ended with another one.
+_FAREWELLS = 6
 
 
 class Session(session.Session):
@@ -46,6 +48,7 @@ class Session(session.Session):
         self._told: Up | None = None
         self._twice = -1
         self._absent = 0
+        self._farewells = 0
         self._repeat_at = now
         self._epochs: Epochs | None = None
         # Rule 5: a root that comes back is no root any more, or two commits of one step could differ.
@@ -81,11 +84,15 @@ class Session(session.Session):
         if commit.beats(self.held):
             self._adopt(commit, now)
             self._settle(now)
+        elif self.done and commit.flags & FINAL and self.held and self.held.beats(commit):
+            self.publish_held()
 
     def tick(self, now: int) -> "list[int]":
         """Patience has run out: say again what was said, with what has come since; name who is missed."""
         if self.done:
-            self.deadline = None
+            self._farewells -= 1
+            self.publish_held()
+            self._wait_for_others(now)
             return self.waiting
         if ticks.diff(now, self._repeat_at) >= 0:
             self._repeat_at = ticks.add(now, self.run.patience_ms)
@@ -279,7 +286,6 @@ class Session(session.Session):
         while self.root and not self.done and self._contributors() | self._absent == self._everyone:
             self._adopt(self._commit(), now)
         if self.done:
-            self.deadline = None
             return
         complete = self.parent and (self._epochs is None or self._epochs.all_heard())
         complete = complete and not [child for child in self.children if not self._has_come(child)]
@@ -325,10 +331,19 @@ class Session(session.Session):
             self._report(commit)
         if commit.flags & FINAL:
             self.done = True
-            self.deadline = None
+            self.reported = False
+            self._farewells = _FAREWELLS if commit.missing else 0
+            self._wait_for_others(now)
             self.waiting = []
         else:
             self._begin(commit.step, commit.centres, now)
+
+    def _wait_for_others(self, now: int) -> None:
+        """Two parts of a network may have ended without each other: the lesser final has to hear of the greater."""
+        self.deadline = None
+        if self._farewells:
+            wait = self.run.patience_ms << (_FAREWELLS - self._farewells)
+            self.deadline = ticks.add(now, min(_LONGEST_MS, wait))
 
     def _spread(self, before: "Commit | None") -> None:
         """Say the commit that is held: all of it where it is the last, or others may lack the one `before`."""

@@ -92,6 +92,7 @@ class Shell:
         self._online = False
         # Of the computing time: what is no whole millisecond yet, in µs.
         self._busy = 0
+        self._rows: Any = settings.pop("rows", None)
         self._radio: Any = None
         self._console: Any = None
         if guard:
@@ -120,6 +121,9 @@ class Shell:
                 self._feed(self._node.data_loaded, points)
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
+        if self._rows:
+            self._do(self._node.provisioned(self._rows))
+            self._rows = None
 
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""

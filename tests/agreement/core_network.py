@@ -27,7 +27,7 @@ EVENTS = 200_000
 
 @dataclass
 class CoreRun:
-    """What a run left: the record, and by node id the commits on its flash (in order), telemetry, result, last status."""
+    """What a run left: the record; by node id the commits on its flash (in order), telemetry, result, last status."""
 
     record: dict[str, Any]
     rows: dict[int, dict[str, Any]]

@@ -29,6 +29,7 @@ STATUS_KEYS = [
     "runtime",
     "dropped",
     "nonce",
+    "ledger",
 ]
 STEP_KEYS = ["v", "run", "node", "step", "ssd", "flags"]
 GOSSIP_STEP_KEYS = STEP_KEYS + ["moved", "slots", "centres", "put"]
@@ -47,6 +48,8 @@ RESULT_KEYS = [
     "ms",
     "flags",
     "missing",
+    "boot",
+    "ledger",
 ]
 
 
@@ -76,6 +79,23 @@ def test_what_a_node_listens_to():
     own = ["dcka/t/run", "dcka/t/rows/2", "dcka/t/put/2", "dcka/t/status/2"]
     assert new_node().standing_topics() == own + ["dcka/t/commit/+"]
     assert settled_node().standing_topics() == own
+
+
+def test_rows_that_came_with_the_firmware_are_listened_to_from_the_start():
+    """The first run's rows then ask for nothing new, and those that are older in their run's number count no more."""
+    scene = Scene({1: cloud(1, 9), 2: cloud(2, 9)}, {1: 0, 2: 1})
+    bus = scene.bus
+    for node in (1, 2):
+        bus.perform(node, bus.nodes[node].provisioned(scene.rows(0)[node]))
+    bus.settle()
+    before = [list(bus.topics[node]) for node in (1, 2)]
+    assert "dcka/t/x/0/2" in before[0] and "dcka/t/commit/1" in before[1]
+    assert scene.status(1)["prepared"] == 0
+    scene.prepare()
+    assert [list(bus.topics[node]) for node in (1, 2)] == before
+    assert scene.status(1)["prepared"] == 1
+    expected = Scene(scene.data, scene.links).finish().final()
+    assert scene.finish().final() == expected
 
 
 def test_the_will():

@@ -222,12 +222,14 @@ def test_sums_name_the_start_they_were_made_with():
 
 def test_the_broadcasts_of_a_step_without_loss():
     """Sums from all but the root, and each commit from whoever has children; the last one from everybody."""
-    scene = Scene(data_for(FORK), FORK).finish()
+    scene = Scene(data_for(FORK), FORK)
+    scene.bus.log = []
+    scene.finish()
     steps = scene.held(4).step
     for node in FORK:
         commits = steps if node in FORK.values() else 1
         sums = 0 if node == 4 else steps
-        assert scene.session(node).result()["sent"] == sums + commits, node
+        assert scene.reports("result", node)[0]["sent"] == sums + commits, node
     assert preorder(FORK) == [4, 7, 5, 2, 9, 1]
 
 

@@ -7,15 +7,27 @@ from support import raises
 from test_messages import drawn_commit, drawn_up, fields, run_of
 from tree_laws import check_laws
 
+from dcka_core.codec import put_set, put_signed, put_varint
 from dcka_core.errors import MessageError
-from dcka_core.messages import KEPT, is_change, peek_commit, read_commit
+from dcka_core.messages import KEPT, UP, is_change, peek_commit, put_head, read_commit
 from dcka_core.record import read_run
 from dcka_core.starts import Stream
-from dcka_core.tree import _FULL_STEPS
-from dcka_core.tree_messages import encode_change, read_change, read_up
+from dcka_core.tree_messages import encode_change, put_epoch, put_rows, read_change, read_up
 
 PATIENCE_MS = 100
+# Every so many steps all is said in full.
+FULL_STEPS = 16
 FORM_DELTA = 1
+FIELDS = ("sender", "boot", "step", "epoch", "start", "parent", "contributors", "sums", "ssd")
+FIELDS += ("flags", "missing", "centres", "counts")
+
+
+def like(message, other):
+    """`other`, saying what `message` says."""
+    for name in FIELDS:
+        if hasattr(message, name):
+            setattr(other, name, getattr(message, name))
+    return other
 
 
 def next_up(stream, base, run):
@@ -77,8 +89,7 @@ def test_differences_without_their_base_are_refused():
             ("step", base.step - 1),
             ("contributors", base.contributors ^ 1),
         ):
-            other = drawn_up(stream, run)
-            other.__dict__.update(base.__dict__)
+            other = like(base, drawn_up(stream, run))
             setattr(other, name, value)
             assert raises(MessageError, read_up, payload, run, {up.sender: other}).reason == "base", name
 
@@ -88,8 +99,7 @@ def test_differences_that_lead_out_of_bounds_are_refused():
     stream = Stream(3, b"differences")
     base = drawn_up(stream, run)
     base.sums, base.ssd = [100, 50, 50] + [0] * 6, 10**6
-    up = drawn_up(stream, run)
-    up.__dict__.update(base.__dict__)
+    up = like(base, drawn_up(stream, run))
     up.step = base.step + 1
     for sums, ssd in (
         ([5001, 50, 50] + [0] * 6, 10**6),
@@ -106,10 +116,11 @@ def test_differences_that_lead_out_of_bounds_are_refused():
 
 def in_differences(up, base, run):
     """The form of differences, though it may be longer, or no good."""
-    from dcka_core.codec import put_signed
-    from dcka_core.tree_messages import put_rows
-
-    out = up._head(run, FORM_DELTA)
+    out = put_head(UP, run.number, up.sender, up.boot, up.step)
+    put_epoch(out, FORM_DELTA, up.epoch, run)
+    out.extend(up.start)
+    put_varint(out, up.parent)
+    put_set(out, up.contributors)
     put_rows(out, up.sums, base.sums, run.n + 1)
     put_signed(out, up.ssd - base.ssd)
     return bytes(out)
@@ -152,8 +163,7 @@ def test_a_change_of_another_commit_is_refused():
             ("epoch", (base.epoch[0] + 1,) + base.epoch[1:], "base"),
             ("centres", [base.centres[0] ^ 1] + base.centres[1:], "hash"),
         ):
-            other = drawn_commit(stream, run)
-            other.__dict__.update(base.__dict__)
+            other = like(base, drawn_commit(stream, run))
             setattr(other, name, value)
             assert raises(MessageError, read_change, payload, run, other).reason in (reason, "value"), name
 
@@ -255,7 +265,7 @@ def test_every_sixteenth_step_is_said_in_full():
     scene = Scene({node: cloud(node, 60) for node in LINE}, LINE, k=5, seed=2, max_steps=60)
     scene.bus.log = []
     scene.finish()
-    assert scene.held(1).step > _FULL_STEPS
+    assert scene.held(1).step > FULL_STEPS
     run = read_run(scene.record())
     last = {}
     ups = commits = 0
@@ -263,10 +273,10 @@ def test_every_sixteenth_step_is_said_in_full():
         if "/x/" in topic:
             sender = int(topic.split("/")[-1])
             last[sender] = read_up(payload, run, last)
-            if last[sender].step == _FULL_STEPS:
+            if last[sender].step == FULL_STEPS:
                 ups += 1
                 assert not is_difference(payload), sender
-        elif "/commit/" in topic and peek_commit(payload)[2] == _FULL_STEPS:
+        elif "/commit/" in topic and peek_commit(payload)[2] == FULL_STEPS:
             commits += 1
             assert not is_change(payload)
     assert (ups, commits) == (3, 3)
@@ -326,9 +336,8 @@ def test_sums_of_two_starts_in_a_step_are_no_base():
     # The same step of a later epoch, with centres of its own.
     better.sender, better.epoch = 2, (1, 2, 1)
     better.centres = [value ^ 1 for value in better.centres]
-    before = session._step
     bus.nodes[3].receive("dcka/t/commit/2", bytes(better.encode(run)), bus.now)
-    assert session._step == before and session._twice == before
+    assert scene.held(3).epoch == better.epoch and scene.held(3).step == 2
     after = read_commit(bytes(better.encode(run)), run)
     after.step += 1
     actions = bus.nodes[3].receive("dcka/t/commit/2", bytes(after.encode(run)), bus.now)

@@ -5,6 +5,10 @@ comes back is in again.
 from scenes import FORK, LINE, Scene, cloud, radio, shortest_tree
 from tree_laws import check_laws, kept
 
+from dcka_core.actions import SAVE
+from dcka_core.messages import FINAL, read_commit
+from dcka_core.record import read_run
+
 PATIENCE_MS = 100
 ROOT = 4
 # Two triangles side by side, linked by 3 - 4 and by 2 - 5.
@@ -158,7 +162,7 @@ def test_half_of_the_nodes_is_not_enough():
     bus = start_to(scene, 3)
     for node in (1, 9, 5):
         bus.kill(node)
-    bus.run_for(200 * PATIENCE_MS)
+    bus.run_for(40 * PATIENCE_MS)
     assert [node for node in bus.nodes if scene.session(node).done] == []
     stalled = [node for node in bus.nodes if scene.status(node).get("stalled")]
     assert stalled and [sorted(scene.status(node)["waiting"]) for node in stalled] == [[1, 5, 9]] * len(
@@ -178,7 +182,7 @@ def test_everybody_is_back_after_a_long_stall():
     bus = start_to(scene, 3)
     for node in (1, 9, 5):
         bus.kill(node)
-    bus.run_for(200 * PATIENCE_MS)
+    bus.run_for(40 * PATIENCE_MS)
     for node in (1, 9, 5):
         bus.boot(node)
     assert finish(scene) == EXPECTED
@@ -201,7 +205,7 @@ def test_two_halves_that_can_not_hear_each_other_wait_until_they_can():
         scene = ladder()
         bus = start_to(scene, step)
         cut(bus, *HALVES)
-        bus.run_for(100 * PATIENCE_MS)
+        bus.run_for(30 * PATIENCE_MS)
         assert [node for node in bus.nodes if scene.session(node).done] == [], step
         roots = [node for node in bus.nodes if scene.session(node).root and scene.session(node).stalled]
         assert roots, step
@@ -218,6 +222,59 @@ def test_the_greater_part_of_a_partition_goes_on_and_the_smaller_takes_its_resul
     bus.lose = None
     finish(scene)
     assert sorted(missing(scene)) == [5, 6]
+
+
+def test_whoever_is_about_to_mint_finds_what_the_root_has_left():
+    """Rule 14: a root ends the run with three of five, and nobody hears of it; but what it said is retained."""
+    scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
+    bus = scene.bus
+    bus.log = []
+    cut(bus, (1, 2, 3), (4, 5))
+    bus.trace = Isolates(bus, 1)
+    scene.start()
+    assert bus.run(bus.all_done, 40000), scene.told()
+    for node in bus.nodes:
+        assert sorted(missing(scene, node)) == [4, 5], node
+    scene.final()
+    assert check_laws(scene) == 1
+
+
+def test_two_finals_that_did_not_know_of_each_other_become_one():
+    """The same, but what the root said did not even come to the broker: the other four end the run without it."""
+    scene = new_scene({1: 0, 2: 1, 3: 1, 4: 1, 5: 1}, max_steps=1)
+    bus = scene.bus
+    bus.log = []
+    cut(bus, (1, 2, 3), (4, 5))
+    bus.trace = Isolates(bus, 1)
+    bus.watch = lambda topic, payload: bus.retained.pop("dcka/t/commit/1", None)
+    scene.start()
+    assert bus.run(bus.all_done, 40000), scene.told()
+    bus.settle()
+    assert sorted(missing(scene, 1)) == [4, 5] and missing(scene, 2) == [1]
+    bus.watch = bus.lose = None
+    bus.run_for(70 * PATIENCE_MS)
+    bus.settle()
+    assert missing(scene, 1) == [1]
+    # Who has heard of a greater end says so.
+    assert [sorted(report["missing"]) for report in scene.reports("result", 1)] == [[4, 5], [1]]
+    assert [report["missing"] for report in scene.reports("result", 2)] == [[1]]
+    scene.final()
+    check_laws(scene)
+    assert [node for node in bus.nodes if scene.session(node).deadline is not None] == []
+
+
+class Isolates(list):
+    """A trace that cuts a node off once it has put a commit on its flash, and nobody else."""
+
+    def __init__(self, bus, node):
+        super().__init__()
+        self.bus = bus
+        self.node = node
+
+    def append(self, item):
+        super().append(item)
+        if item[0] == self.node and item[1][:2] == (SAVE, "commit.bin"):
+            cut(self.bus, [self.node], [node for node in self.bus.nodes if node != self.node])
 
 
 def test_a_node_that_sleeps_through_an_epoch():
@@ -247,6 +304,26 @@ def test_a_node_that_comes_when_all_is_over_takes_the_result():
     assert scene.status(9)["state"] == "done"
 
 
+def test_a_node_that_comes_back_takes_a_pass_before_a_later_step_that_is_none():
+    """Of all retained commits only one is kept until the run's record is there, and it has to be the greatest."""
+    scene = new_scene()
+    scene.finish()
+    bus = scene.bus
+    run = read_run(scene.record())
+    later = read_commit(bus.flash[9]["commit.bin"], run)
+    later.step, later.flags, later.sender = later.step + 5, 0, 2
+    # The node's own flash is gone, and a neighbour's last word is of a longer chain that came to nothing.
+    bus.kill(9)
+    bus.flash[9].pop("commit.bin")
+    bus.retained["dcka/t/commit/2"] = bytes(later.encode(run))
+    held = []
+    bus.boot(9)
+    while bus.queue:
+        bus.step()
+        held.append(scene.held(9) and scene.held(9).flags & FINAL)
+    assert next(flags for flags in held if flags is not None) == FINAL
+
+
 def test_an_epoch_names_who_is_its_root_and_in_which_boot():
     scene = new_scene()
     bus = start_to(scene, 2)
@@ -260,10 +337,11 @@ def test_an_epoch_names_who_is_its_root_and_in_which_boot():
 def test_without_faults_nobody_mints_however_long_it_takes():
     scene = new_scene(LINE)
     bus = scene.bus
+    bus.log = []
     bus.kill(3)
     scene.start()
     bus.settle()
     bus.boot(3)
     finish(scene)
     assert scene.held(1).epoch == (0, 1, 0)
-    assert [node for node in bus.nodes if scene.session(node)._epochs is not None and node != 3] == []
+    assert [topic for topic, _ in bus.log if "/epoch/" in topic] == []

@@ -30,7 +30,7 @@ def flashed(parts, size=4 * MIB):
 def test_all_files_are_where_micropython_looks(chip):
     image = parse_image(emulated.micropython_image(chip), "image")
     flash = flashed(parts_for(image, VERSION, 4 * MIB))
-    assert emulated.holds_micropython(flash, chip)
+    assert emulated.file_system(flash, chip) == (emulated.VFS_OFFSET, 2 * MIB)
     assert flash[image.offset : image.offset + len(image.data)] == image.data
     # Whatever was in the blocks that are left out.
     assert read_littlefs(flash[emulated.VFS_OFFSET :]) == {

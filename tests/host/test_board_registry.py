@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcka.boards.registry import Board, Registry, RegistryError
@@ -180,6 +180,7 @@ _CALLS = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=40)  # each call waits for the disk
 @given(calls=_CALLS)
 def test_whatever_is_called_a_node_and_a_port_are_of_one_board(
     tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[str, str, object]]

@@ -10,10 +10,9 @@ from importlib import import_module
 
 import pytest
 
-import dcka.cli
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import VERBS, Verb
+from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, VERBS, Verb
 
 VERB = '''
 import os, socket, sys, threading
@@ -274,18 +273,26 @@ def test_main_leaves_the_signal_handlers_as_it_found_them(play):
 # the table
 
 
-@pytest.mark.parametrize("name", VERBS)
-def test_every_verb_of_the_table_has_examples_and_json(name):
-    command = import_module(VERBS[name].module).command
+TABLES = {"dcka": VERBS, "dcka board": BOARD_VERBS, "dcka bench": BENCH_VERBS}
+# A verb that is a group of verbs has its own table.
+GROUPS = {group.removeprefix("dcka ") for group in TABLES if group != "dcka"}
+LEAVES = [(group, name) for group, table in TABLES.items() for name in table if name not in GROUPS]
+
+
+@pytest.mark.parametrize(("group", "name"), LEAVES)
+def test_every_verb_of_the_tables_has_examples_and_json(group, name):
+    command = import_module(TABLES[group][name].module).command
     assert command.name == name
-    assert "Examples:\n  dcka " in command.epilog
+    assert f"Examples:\n  {group} {name}" in command.epilog
     assert command.help
     assert "--json" in {option for parameter in command.params for option in parameter.opts}
 
 
-def test_every_verb_module_is_in_the_table():
-    modules = [f"dcka.cli.{entry.name}" for entry in pkgutil.iter_modules(dcka.cli.__path__)]
+@pytest.mark.parametrize(("group", "table"), TABLES.items())
+def test_every_verb_module_is_in_its_table(group, table):
+    package = import_module(group.replace("dcka", "dcka.cli", 1).replace(" ", "."))
+    modules = [f"{package.__name__}.{entry.name}" for entry in pkgutil.iter_modules(package.__path__)]
     verbs = {
         name for name in modules if name != "dcka.cli.__main__" and hasattr(import_module(name), "command")
     }
-    assert verbs == {verb.module for verb in VERBS.values()}
+    assert verbs == {verb.module for verb in table.values()}

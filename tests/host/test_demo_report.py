@@ -13,6 +13,7 @@ from dcka.cli import main
 from dcka.datasets import gaussians
 from dcka.demo import SCENARIOS, Act, Report, Settings
 from dcka.demo.screen import costs, screen
+from dcka.emulation.air import Counts
 from dcka.emulation.network import NodeFailure
 from dcka.errors import UsageError
 from dcka.runs.outcome import decode_commit
@@ -76,6 +77,26 @@ def test_one_failed_run_fails_it_all(acts, dataset):
     assert failed.record()["gossip"]["verdict"] == "PASS"
     assert any("node 2: its SSD" in reason for reason in failed.reasons())
     assert failed.text().startswith("FAIL\n")
+
+
+def test_nodes_that_were_missing_make_it_partial_and_what_fails_makes_it_fail(acts):
+    verdict = replace(acts["tree"].verdict, passed=False, partial=True)
+    partial = report({**acts, "tree": replace(acts["tree"], verdict=verdict)})
+    assert (partial.word, partial.passed) == ("PARTIAL", False)
+    assert partial.record()["verdict"] == "PARTIAL"
+    assert partial.text().startswith("PARTIAL\n")
+    failed = replace(acts["gossip"], verdict=replace(acts["gossip"].verdict, passed=False))
+    assert report({**partial.acts, "gossip": failed}).word == "FAIL"
+    assert report({"tree": partial.acts["tree"]}, settings=Settings(SCENARIOS["gaussians"])).word == "FAIL"
+
+
+def test_what_was_to_happen_and_did_not_fails_it_and_the_radio_s_counts_are_shown(acts):
+    act = replace(acts["tree"], left_out="nothing went wrong", faults=Counts(10, 2, 1, 0))
+    made = report({"tree": act})
+    assert (made.word, made.reasons()[0]) == ("FAIL", "tree (exact): nothing went wrong")
+    assert made.record()["faults"] == {"tree": {"deliveries": 10, "lost": 2, "doubled": 1, "overtaken": 0}}
+    assert "the radio: of 10 messages to a neighbour 2 were lost, 1 doubled, 0 overtaken" in made.text()
+    assert report(acts).record()["faults"] is None
 
 
 def test_a_run_that_was_not_made_fails_it(acts):

@@ -47,6 +47,11 @@ def run_record(number=1, kind="tree", **changes):
     return {**record, **changes}
 
 
+def step_data(**changes):
+    plain = {"run": 1, "step": 0, "ssd": 0.0, "units": False, "missing": [], "epoch": 0, "root": 0}
+    return {**plain, **changes}
+
+
 def test_a_node_that_speaks_is_there_and_one_that_never_did_is_absent(state):
     assert state.absent() == [1, 2, 3]
     assert take(state, "status/1", status(rows=900, dataset="ab"))[0][0] == "status"
@@ -139,7 +144,7 @@ def test_in_tree_the_root_tells_the_ssd_in_the_units_of_the_data(state):
     take(state, "run", run_record(dataset=record["dataset"]))
     assert take(state, "step/1", {"v": 1, "run": 1, "step": 0, "ssd": 7}) == []
     assert take(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 1000}) == [
-        ("step", {"run": 1, "step": 0, "ssd": 1000 * data.grid.step**2, "units": True})
+        ("step", step_data(ssd=1000 * data.grid.step**2, units=True, root=2))
     ]
     assert take(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 5}) == []
 
@@ -150,7 +155,42 @@ def test_in_gossip_a_step_is_told_when_all_members_have_told_their_part(state):
         assert take(state, f"step/{node}", {"v": 1, "run": 1, "step": 0, "ssd": 5}) == []
     assert take(state, "step/9", {"v": 1, "run": 1, "step": 0, "ssd": 5}) == []
     told = take(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 6})
-    assert told == [("step", {"run": 1, "step": 0, "ssd": 16.0, "units": False})]
+    assert told == [("step", step_data(ssd=16.0))]
+
+
+def test_another_root_tells_of_its_steps_in_its_own_epoch(state):
+    take(state, "run", run_record())
+    report = {"v": 1, "run": 1, "step": 0, "ssd": 9}
+    take(state, "step/2", report)
+    for bogus in ({}, {"epoch": [1, 2, 4]}, {"epoch": [1, 1]}):  # who tells of an epoch is its root
+        assert take(state, "step/1", report | {"step": 1} | bogus) == []
+    later = report | {"step": 1, "epoch": [4, 1, 2], "missing": [2]}
+    assert take(state, "step/1", later) == [
+        ("step", step_data(step=1, ssd=9.0, missing=[2], epoch=4, root=1))
+    ]
+    assert state.events[-1].text == "run 1: step 2, SSD 9, without node 2, node 1 is the root now (epoch 4)"
+    take(state, "step/1", later | {"step": 2, "missing": []})
+    assert state.events[-1].text == "run 1: step 3, SSD 9"
+    assert (state.run.root, state.run.epoch, state.run.scheduled, state.run.missing) == (1, 4, 2, {2})
+    take(state, "run", run_record(2))
+    assert (state.run.root, state.run.epoch, state.run.missing) == (2, 0, set())
+
+
+def test_a_result_says_who_was_missing(state):
+    take(state, "run", run_record())
+    result = {"v": 1, "run": 1, "steps": 8, "converged": True, "missing": [3, 77]}
+    assert take(state, "result/1", result)[0][1]["missing"] == [3]
+    assert state.events[-1].text.endswith("converged, without node 3 in all steps or some")
+    assert state.run.missing == {3}
+
+
+def test_a_root_that_stalls_is_news_and_so_is_its_going_on(state):
+    take(state, "status/1", status(state="running", run=1, waiting=[2, 3]))
+    stalled = status(state="running", run=1, waiting=[2, 3], stalled=True)
+    assert take(state, "status/1", stalled)[0][1]["stalled"] is True
+    assert "stalled: half of the nodes or more are missing, waits for 2, 3" in state.events[-1].text
+    assert take(state, "status/1", stalled) == []
+    assert take(state, "status/1", status(state="running", run=1))[0][1]["stalled"] is False
 
 
 def test_another_run_s_reports_change_nothing_and_a_newer_run_begins_anew(state):
@@ -207,7 +247,8 @@ def test_counts_are_the_most_frequent_first():
 
 
 whole = st.one_of(st.integers(-1, 3), st.none(), st.text(max_size=2), st.lists(st.integers(0, 4), max_size=3))
-KEYS = ("run", "kind", "k", "members", "root", "dataset", "step", "ssd", "steps", "converged", "state", "boot",
+KEYS = ("missing", "epoch", "stalled",
+        "run", "kind", "k", "members", "root", "dataset", "step", "ssd", "steps", "converged", "state", "boot",
         "nonce", "node", "offset", "nodes", "bits", "extents", "constant", "dropped", "waiting")  # fmt: skip
 records = st.dictionaries(st.sampled_from(KEYS), whole).map(lambda record: {"v": 1, **record})
 payloads = st.one_of(st.binary(max_size=30), records.map(lambda record: json.dumps(record).encode()))

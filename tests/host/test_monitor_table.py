@@ -70,6 +70,20 @@ def test_a_run_has_its_steps_and_an_away_broker_is_said():
     assert "the broker is away" in text
 
 
+def test_a_run_says_who_was_missing_and_who_is_root_instead():
+    state = NetworkState("net", (1, 2, 3))
+    record = {"v": 1, "run": 3, "kind": "tree", "k": 2, "members": [1, 2, 3], "root": 1, "dataset": "ab"}
+    state.take(0, Message("run", json.dumps(record).encode(), False, 0.0), 0.0)
+    assert "root" not in shown(state) and "without" not in shown(state)
+    report = {"v": 1, "run": 3, "step": 0, "ssd": 9, "epoch": [2, 3, 1], "missing": [1]}
+    state.take(3, Message("step/3", json.dumps(report).encode(), False, 0.0), 0.0)
+    text = shown(state)
+    assert "  root: node 3, since epoch 2 (scheduled: node 1)" in text
+    assert "  without node 1 in all steps or some" in text
+    say(state, 2, run=3, stalled=True, waiting=[1])
+    assert "stalled, waits for 1" in shown(state)
+
+
 def test_sparklines_are_logarithmic_and_fit():
     assert sparkline([100, 10, 1], 10) == BLOCKS[7] + BLOCKS[4] + BLOCKS[0]
     assert sparkline([5, 5], 10) == BLOCKS[0] * 2

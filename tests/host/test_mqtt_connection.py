@@ -50,7 +50,10 @@ def test_messages_come_in_order_with_what_is_retained_marked(broker):
         connection.publish("run", {"v": 1, "run": 3}, retain=True)
         connection.flush()
         connection.subscribe("run", "status/+")
-        assert texts(connection, 1) == [("run", b'{"v":1,"run":3}', True)]
+        # NATS stores what is retained a moment after it has answered; a loaded machine makes that moment long.
+        while (first := connection.next(1)) is None:
+            connection.ask("run")
+        assert (first.suffix, first.payload, first.retained) == ("run", b'{"v":1,"run":3}', True)
         for number in range(50):
             other.publish(f"dcka/lab/status/{number}", bytes([number]))
         assert texts(connection, 50) == [(f"status/{number}", bytes([number]), False) for number in range(50)]

@@ -199,6 +199,21 @@ def test_a_better_end_of_which_a_node_hears_later_counts(host, calm):
     assert replace(outcome, results=kept).whole
 
 
+def test_a_second_word_that_is_not_of_the_nodes_last_commit_is_a_conflict(host):
+    data = equipped(host)
+    arrive = host.arrive
+
+    def worse_later(suffix, payload, retained=False):
+        arrive(suffix, payload, retained)
+        if suffix == "result/2":
+            arrive(suffix, json.dumps({**json.loads(payload), "missing": [3]}).encode(), retained)
+
+    host.arrive = worse_later
+    outcome = run(host, planned(data))
+    assert outcome.whole and outcome.results[2]["missing"] == []
+    assert dict(host.rejected) == {("result/2", "conflict: it says other than before"): 1}
+
+
 def test_a_node_that_comes_back_after_its_result_says_it_again_and_that_is_no_conflict(host):
     data = equipped(host)
     made = planned(data)

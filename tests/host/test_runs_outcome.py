@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from checked_runs import with_commit
 from runs_samples import RECORD, commit, outcome
 
 from dcka.config import State
@@ -30,6 +31,22 @@ def test_json_gives_back_the_ids_as_numbers():
     read = Outcome.from_json(json.loads(json.dumps(outcome().to_json())))
     assert read == outcome()
     assert list(read.commits) == [1, 2]
+
+
+def test_an_outcome_that_was_kept_before_nodes_could_be_absent_is_read():
+    older = {name: value for name, value in outcome().to_json().items() if name != "absent"}
+    read = Outcome.from_json(json.loads(json.dumps(older)))
+    assert read == outcome()
+    assert (read.absent, read.missing, read.whole) == ([], [], True)
+
+
+def test_who_was_missing_is_what_the_last_commits_say_and_who_was_absent():
+    kept = outcome(members=[2, 1, 7], record=RECORD | {"members": [2, 1, 7]}, absent=[7])
+    assert (kept.missing, kept.settled, kept.whole) == ([7], True, False)
+    assert Outcome.from_json(json.loads(json.dumps(kept.to_json()))) == kept
+    ever = with_commit(outcome(), 1, missing=0b01)
+    assert (ever.missing, ever.settled, ever.whole) == ([2], True, False)
+    assert not outcome(finished=False).whole
 
 
 def test_without_runs_the_way_to_one_is_said(tmp_path):

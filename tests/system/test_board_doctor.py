@@ -1,6 +1,7 @@
 """`dcka board doctor` on emulated boards: a node that is well, and some that are not."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -54,26 +55,34 @@ def test_a_node_that_is_well_passes_all_and_runs_afterwards(
         assert "\x1b" not in words.out
 
 
-@pytest.mark.parametrize(
-    ("changes", "check", "words"),
-    [
-        ({}, "network", "no broker listens there"),
-        ({"stop": b""}, "safe mode", "there is a file /stop"),
-        ({"failed.txt": b"5"}, "safe mode", "5 starts in a row came to nothing"),
-        ({"main.py": b"print('hello')\n"}, "firmware", "another program's"),
-        ({"main.py": None}, "firmware", "no firmware"),
-    ],
-)
-def test_what_is_wrong_with_a_node_is_found(
-    tmp_path: Path, call: Callable[..., Outcome], changes: dict[str, bytes | None], check: str, words: str
-):
-    files = {path: content for path, content in {**node_files(3), **changes}.items() if content is not None}
-    with EmulatedBoard(tmp_path / "a", extra_files=files) as node:
-        done = call("doctor", "--port", node.port, "--json", "--wait", "1.5", boards=(node,))
+WRONG: dict[str, tuple[dict[str, bytes | None], str, str]] = {
+    "no broker": ({}, "network", "no broker listens there"),
+    "stopped": ({"stop": b""}, "safe mode", "there is a file /stop"),
+    "failed": ({"failed.txt": b"5"}, "safe mode", "5 starts in a row came to nothing"),
+    "foreign": ({"main.py": b"print('hello')\n"}, "firmware", "another program's"),
+    "bare": ({"main.py": None}, "firmware", "no firmware"),
+}
+
+
+def test_what_is_wrong_with_each_of_five_boards_is_found(tmp_path: Path, call: Callable[..., Outcome]):
+    with ExitStack() as stack:
+        boards = {}
+        for number, (name, (changes, _, _)) in enumerate(WRONG.items(), start=1):
+            wanted = {**node_files(3), **changes}
+            files = {path: content for path, content in wanted.items() if content is not None}
+            board = EmulatedBoard(tmp_path / name, mac=f"24:0a:c4:00:00:{number:02x}", extra_files=files)
+            boards[stack.enter_context(board).port] = name
+        ports = [word for port in boards for word in ("--port", port)]
+        done = call("doctor", *ports, "--json", "--wait", "3")
     assert done.code == 1
     wrong = [record for record in done.json["checks"] if record["verdict"] == "wrong"]
-    assert [record["check"] for record in wrong] == [check]
-    assert words in wrong[0]["says"]
+    found = {boards[record["port"]]: record for record in wrong}
+    assert {name: record["check"] for name, record in found.items()} == {
+        name: check for name, (_, check, _) in WRONG.items()
+    }
+    assert len(wrong) == len(WRONG)
+    for name, (_, _, words) in WRONG.items():
+        assert words in found[name]["says"]
 
 
 def test_a_crash_is_found_and_whether_it_comes_again(tmp_path: Path, call: Callable[..., Outcome]):

@@ -1,16 +1,12 @@
-"""The emulated board behaves as a board: at its REPL, over resets and power cuts, and in its bootloader."""
+"""The emulated board behaves as a board: at its REPL, over resets and power cuts."""
 
-import contextlib
-import subprocess
-import sys
 import time
 
 import pytest
-import serial
-from mpremote.transport_serial import SerialTransport
+from emulated_line import PROMPT, RAW, SOFT_RESET, TALKER, assert_gone, line, raw_repl, said
 from servers import LIMIT_S, is_running, wait_until
 
-from dcka.boards.emulated import EmulatedBoard, Faults, image
+from dcka.boards.emulated import EmulatedBoard, Faults
 from dcka.boards.emulated.faults import NEVER
 from dcka.boards.emulated.image import VFS_OFFSET
 from dcka.boards.errors import BoardError
@@ -19,63 +15,11 @@ from dcka.processes import Child
 
 pytestmark = pytest.mark.skipif(not available(), reason=str(available().reason))
 
-SOFT_RESET = b"MPY: soft reboot\r\n"
-RAW = b"raw REPL; CTRL-B to exit\r\n>"
-PROMPT = b">>> "
-SYNC = b"\xc0\x00\x08\x24\x00\x00\x00\x00\x00\x07\x07\x12\x20" + 32 * b"\x55" + b"\xc0"
-TALKER = b"n = 0\nwhile True:\n    print('telemetry', n)\n    n += 1\n"
-
 
 @pytest.fixture
 def board(tmp_path):
     with EmulatedBoard(tmp_path / "board") as started:
         yield started
-
-
-@contextlib.contextmanager
-def line(board):
-    with serial.Serial(board.port, 115200, timeout=LIMIT_S) as opened:
-        yield opened
-
-
-@contextlib.contextmanager
-def raw_repl(board):
-    transport = SerialTransport(board.port, timeout=1)
-    try:
-        transport.enter_raw_repl(timeout_overall=5)
-        yield transport
-    finally:
-        transport.close()
-
-
-def said(opened, what):
-    """Read until `what` comes; all that came."""
-    heard = opened.read_until(what)
-    assert heard.endswith(what), heard
-    return heard
-
-
-def assert_gone(opened):
-    """The board has gone from the port that `opened` still holds; its name may have been given to another since."""
-    with pytest.raises(OSError):
-        while opened.read(1000):
-            pass
-        raise AssertionError("it is there, and says nothing")
-
-
-def esptool(board, *words):
-    base = [
-        sys.executable,
-        "-m",
-        "esptool",
-        "--port",
-        board.port,
-        "--before",
-        "no-reset",
-        "--after",
-        "no-reset",
-    ]
-    return subprocess.run([*base, *words], capture_output=True, text=True, timeout=30, check=False)
 
 
 # ---- the REPL ----
@@ -327,79 +271,6 @@ def test_the_command_for_an_unplugged_board_is_refused(tmp_path):
     board = EmulatedBoard(tmp_path)
     with pytest.raises(BoardError, match="not plugged in"):
         board.power_off()
-
-
-# ---- the bootloader ----
-
-
-@pytest.mark.parametrize("chip", image.CHIPS)
-def test_esptool_flashes_a_blank_board_and_micropython_starts(tmp_path, chip):
-    firmware = image.micropython_image(chip)
-    (tmp_path / "firmware.bin").write_bytes(firmware)
-    offset = image.bootloader_offset(chip)
-    mac = "24:0a:c4:0a:0b:0c"
-    with EmulatedBoard(tmp_path / "board", chip=chip, mac=mac, micropython=False) as board:
-        done = esptool(board, "write-flash", hex(offset), str(tmp_path / "firmware.bin"))
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "Hash of data verified" in done.stdout
-        assert mac in done.stdout
-        with raw_repl(board) as repl:
-            assert repl.exec("import sys; print(sys.implementation.name)") == b"micropython\r\n"
-        assert board.flash()[offset : offset + len(firmware)] == firmware
-
-
-def test_esptool_interrupts_a_running_program_and_the_board_starts_again(tmp_path):
-    with EmulatedBoard(tmp_path, extra_files={"main.py": TALKER}) as board:
-        done = esptool(board, "flash-id")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "4MB" in done.stdout
-        with line(board) as opened:
-            said(opened, b"telemetry")
-
-
-def test_an_image_without_micropython_does_not_answer(tmp_path):
-    firmware = image.micropython_image("esp32").replace(b"MicroPython v", b"Another OS v ")
-    (tmp_path / "firmware.bin").write_bytes(firmware)
-    with EmulatedBoard(tmp_path / "board", micropython=False) as board:
-        assert esptool(board, "write-flash", "0x1000", str(tmp_path / "firmware.bin")).returncode == 0
-        with line(board) as opened:
-            opened.timeout = 0.3
-            opened.write(b"\r\x03\r\x01")
-            assert RAW not in opened.read(1000)
-
-
-def test_a_byte_that_is_stored_wrongly_is_found(tmp_path):
-    (tmp_path / "firmware.bin").write_bytes(image.micropython_image("esp32"))
-    with EmulatedBoard(tmp_path / "board", faults=Faults(flip_flashed_byte=0x12345)) as board:
-        done = esptool(board, "write-flash", "0x1000", str(tmp_path / "firmware.bin"))
-        assert done.returncode != 0
-        assert "MD5" in done.stdout + done.stderr
-
-
-def test_a_board_that_goes_while_it_is_flashed(tmp_path):
-    with EmulatedBoard(tmp_path, faults=Faults(unplug_after_flashed=4000)) as board, line(board) as opened:
-        opened.write(SYNC)
-        opened.read_until(b"\xc0")
-        opened.write(b"\xc0" + bytes(3000))
-        opened.reset_input_buffer()
-        opened.write(SYNC)
-        said(opened, b"\xc0")
-        with contextlib.suppress(OSError):
-            opened.write(bytes(2000))
-        assert_gone(opened)
-
-
-def test_a_held_boot_button_keeps_it_in_the_bootloader(tmp_path):
-    with EmulatedBoard(tmp_path, faults=Faults(hold_boot_button=True)) as board:
-        with line(board) as opened:
-            opened.timeout = 0.3
-            opened.write(b"\r\x03\r\x01")
-            assert RAW not in opened.read(1000)
-        assert esptool(board, "chip-id").returncode == 0
-        board.set_faults(hold_boot_button=False)
-        assert esptool(board, "chip-id").returncode == 0
-        with raw_repl(board) as repl:
-            assert repl.exec("print(1)") == b"1\r\n"
 
 
 def test_nothing_is_counted_that_nobody_asked_for(board):

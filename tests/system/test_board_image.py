@@ -128,6 +128,10 @@ def test_a_file_for_one_node_for_its_owner_alone(folder):
         (("--output", "x.bin", "--node", "1", "--all"), "leave out --port and --all"),
         (("--output", "no/x.bin", "--node", "1", "--image", "esp32.bin"), "no/x.bin cannot be written"),
         (("--output", "x.bin", "--node", "1", "--image", "network.toml"), "is no image for an ESP32"),
+        (
+            ("--output", "x.bin", "--node", "1", "--image", "esp32.bin", "--chip", "esp32c3"),
+            "for the ESP32-C3 that --chip says",
+        ),
         (("--port", "/dev/pts/x", "--chip", "esp32"), "--chip goes with --output"),
         (("--port", "/dev/pts/x", "--split", "round-robin"), "name one"),
     ],

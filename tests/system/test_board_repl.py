@@ -186,7 +186,8 @@ def test_silence_ends_in_time_with_the_port_closed(board_with):
 
 def test_a_board_in_its_bootloader_is_told(board_with):
     board = board_with(faults=Faults(hold_boot_button=True))
-    _, words = seconds_to_fail(BoardSilent, lambda: open_repl(board.port, 1.0).__enter__())
+    # Patience enough for a loaded machine: the board says it only once it is up.
+    _, words = seconds_to_fail(BoardSilent, lambda: open_repl(board.port, 4.0).__enter__())
     assert "waits in its bootloader" in words
 
 

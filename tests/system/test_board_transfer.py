@@ -6,7 +6,9 @@ import pytest
 
 from dcka.boards import transfer
 from dcka.boards.emulated import EmulatedBoard
+from dcka.boards.emulated.image import VFS_OFFSET
 from dcka.boards.errors import BoardError
+from dcka.boards.filesystem import BLOCK_BYTES
 from dcka.boards.repl import PortGone, open_repl
 from dcka.boards.transfer import BoardFull, FileDamaged, put_file, room
 
@@ -14,6 +16,7 @@ OLD = b"the old share\n" * 100
 # Text, so that a cut file would still be read: 21.53 cut to 21.5 is a reading, too.
 NEW = b"".join(b"%d,%.2f\n" % (row, 20 + row % 7 / 3) for row in range(5000))
 PATH = "/share.csv"
+SIZES = (0, 1, 2, 191, 192, 3072, 3073, 20_000)  # around what travels in one piece
 
 
 @pytest.fixture
@@ -27,14 +30,13 @@ def files_when_off(board):
     return board.files()
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 191, 192, 3072, 3073, 20_000])
-def test_what_was_put_is_there_byte_for_byte(board, size):
-    content = random.Random(size).randbytes(size)
+def test_what_was_put_is_there_byte_for_byte(board):
+    made = {f"made/deep/{size}.bin": random.Random(size).randbytes(size) for size in SIZES}
     with open_repl(board.port) as repl:
-        put_file(repl, "/made/deep/file.bin", content)
-        put_file(repl, PATH, content)
-    files = files_when_off(board)
-    assert files == {"share.csv": content, "made/deep/file.bin": content}
+        for path, content in made.items():
+            put_file(repl, f"/{path}", content)
+            put_file(repl, PATH, content)
+    assert files_when_off(board) == {**made, "share.csv": made[f"made/deep/{SIZES[-1]}.bin"]}
 
 
 def test_progress_never_goes_back_and_ends_with_all(board):
@@ -172,15 +174,16 @@ def test_a_file_for_which_there_is_no_room_is_refused_before_the_first_byte(boar
     assert files_when_off(board) == {"share.csv": OLD}
 
 
-def test_all_that_is_said_to_fit_does(board):
-    with open_repl(board.port) as repl:
-        there = room(repl)
-        size = there.free
-        while transfer.needed({PATH: bytes(size)}, there.block) > there.free:
-            size -= there.block
-        content = random.Random(1).randbytes(8) * (size // 8)
-        put_file(repl, "/large.bin", content)
-    assert files_when_off(board)["large.bin"] == content
+def test_all_that_is_said_to_fit_does(tmp_path):
+    with EmulatedBoard(tmp_path / "small", flash_bytes=VFS_OFFSET + 64 * BLOCK_BYTES) as board:
+        with open_repl(board.port) as repl:
+            there = room(repl)
+            size = there.free
+            while transfer.needed({PATH: bytes(size)}, there.block) > there.free:
+                size -= 100
+            content = random.Random(1).randbytes(size)
+            put_file(repl, PATH, content)
+        assert files_when_off(board) == {"share.csv": content}
 
 
 def test_a_flash_that_is_full_all_the_same_keeps_the_old_file_and_no_half_one(board):

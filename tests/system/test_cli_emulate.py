@@ -2,11 +2,8 @@
 
 import json
 import os
-import queue
+import re
 import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,8 @@ from typing import Any
 import pytest
 from by_hand import RUNTIMES
 from leftovers import started_processes
-from servers import ENGINES, LIMIT_S, TestClient, is_running, require_mosquitto, running, wait_until
+from running_call import Call
+from servers import ENGINES, LIMIT_S, TestClient, is_running, require_mosquitto, running
 
 from dcka.broker import Broker, parse_broker_url, probe
 from dcka.broker.probe import NotListening
@@ -25,71 +23,6 @@ from dcka.emulation.cpython import CPythonNetwork
 from dcka.mqtt import Connection
 
 needs_micropython = pytest.mark.skipif("micropython" not in RUNTIMES, reason="there is no MicroPython here")
-
-
-class Call:
-    """A call of dcka that runs on: its lines on stdout and stderr as they come."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        temporary = folder / "temporary"
-        temporary.mkdir(exist_ok=True)
-        self._process = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", "-m", "dcka.cli", *arguments],
-            cwd=folder,
-            env={**os.environ, "TMPDIR": str(temporary)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.pid = self._process.pid
-        self.errors: list[str] = []
-        self._lines: queue.Queue[str] = queue.Queue()
-        self._threads = [
-            threading.Thread(target=self._read, args=(self._process.stdout, self._lines.put)),
-            threading.Thread(target=self._read, args=(self._process.stderr, self.errors.append)),
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def _read(self, stream: Any, take: Any) -> None:
-        with stream:
-            for line in stream:
-                take(line.rstrip("\n"))
-
-    def line(self) -> str:
-        """The next line on stdout."""
-        try:
-            return self._lines.get(timeout=LIMIT_S)
-        except queue.Empty:
-            raise AssertionError(f"nothing on stdout; on stderr: {self.errors}") from None
-
-    def record(self) -> dict[str, Any]:
-        """The JSON object of --json."""
-        record: dict[str, Any] = json.loads(self.line())
-        return record
-
-    def said(self, words: str) -> str:
-        """The first line on stderr with these words, once it is there."""
-        wait_until(lambda: any(words in line for line in self.errors), f"{words!r} in {self.errors}")
-        return next(line for line in self.errors if words in line)
-
-    def ended(self, by: signal.Signals | None = signal.SIGINT) -> int:
-        """Send Ctrl-C, wait for its end; the exit code. Nothing that it started or made is left then."""
-        children = started_processes(self.pid, "nobody")
-        if by is not None:
-            self._process.send_signal(by)
-        try:
-            code = self._process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._process.send_signal(signal.SIGABRT)  # where it stands goes to stderr
-            code = self._process.wait()
-        for thread in self._threads:
-            thread.join()
-        assert code >= 0, "\n".join(self.errors)
-        assert self._lines.empty(), "more than one line on stdout"
-        assert not any(map(is_running, children)), children
-        return code
 
 
 @pytest.fixture
@@ -191,6 +124,7 @@ def test_nodes_come_online_and_end_with_ctrl_c(runtime: str, dcka: Any, broker: 
         "nodes": [1, 2, 3],
         "online": [1, 2, 3],
         "missing": {},
+        "radio": None,
     }
     with TestClient(broker.address, "watcher") as watcher:
         watcher.subscribe("dcka/here/status/+")
@@ -199,6 +133,36 @@ def test_nodes_come_online_and_end_with_ctrl_c(runtime: str, dcka: Any, broker: 
         assert call.ended() == 0
         states = [json.loads(watcher.next().payload) for _ in range(3)]
         assert {(one["node"], one["state"]) for one in states} == {(node, "offline") for node in (1, 2, 3)}
+
+
+READINGS = "node,temperature\n" + "\n".join(
+    f"{1 + row % 3},{20 + 9 * (row % 2) + row / 7}" for row in range(60)
+)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_run_through_a_radio_that_loses_doubles_delays_and_reorders(
+    runtime: str, folder: Path, dcka: Any, broker: Broker, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """What nodes say to each other; what the host sends and hears comes whole, and the run is exact."""
+    shares = {"loss": 0.2, "duplicate": 0.1, "reorder": 0.1, "delay_ms": 2.0}
+    asked = [f"--{name.replace('_', '-')}={share:g}" for name, share in shares.items()]
+    call = dcka("emulate", "--runtime", runtime, "--broker", broker.url, "--json", *asked)
+    record = call.record()
+    assert (record["radio"], record["broker"], record["online"]) == (shares, broker.url, [1, 2, 3])
+    words = "loses 20 %, doubles 10 %, reorders 10 %, delays by 2 ms"
+    assert call.said("the radio") == f"the radio between the nodes {words}"
+    monkeypatch.chdir(folder)
+    (folder / "readings.csv").write_text(READINGS)
+    here = ["--broker", broker.url]
+    assert main(["inject", "readings.csv", "--split-by", "node", *here]) == 0
+    assert main(["run", "--k", "2", "--patience-ms", "60", *here]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bit_identical"] is True
+    assert call.ended() == 0
+    said = re.fullmatch(r"of (\d+) messages to a neighbour (\d+) were lost.*", call.said(" to a neighbour "))
+    assert said and 0 < int(said[2]) < int(said[1])
 
 
 def test_the_broker_that_dcka_started_is_found(dcka: Any) -> None:
@@ -284,6 +248,7 @@ def test_a_broker_that_goes_and_comes_back_is_told(runtime: str, dcka: Any, brok
         (["--nodes", "1-2,2"], "node 2 is there twice"),
         (["--heap", "16K"], '--heap 16K: it must be a size from "32K" to "1024M"'),
         (["--runtime", "cpyton"], '"cpyton" is not known; did you mean "cpython"?'),
+        (["--loss", "1.2"], "--loss is a share of the deliveries, from 0 to less than 1, not 1.2"),
         (["--broker", "localhost"], "has no scheme: write mqtt://localhost"),
         ([], "no broker of this network runs here: start one with dcka broker"),
     ],

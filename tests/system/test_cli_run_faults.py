@@ -81,12 +81,12 @@ def _held(commit):
     return commit.step, tuple(commit.centres), tuple(commit.counts), commit.ssd
 
 
-def once(wanted, action, step=2):
-    """An event handler that does `action` at the first event of a kind and step."""
+def once(action, step=1):
+    """An event handler that does `action` when somebody first tells that a step has ended."""
     done = []
 
     def at(kind, data):
-        if kind == wanted and data.get("step", step) == step and not done:
+        if kind == "step" and data["step"] == step and not done:
             done.append(kind)
             action()
 
@@ -142,7 +142,7 @@ def _thrown_at(lab, kind):
                 vandal.publish(f"dcka/sensors/put/{stream.choice(NODES)}", payload)
             vandal.received(vandal)
 
-        at = once("commit", throw)
+        at = once(throw)
         outcome = lab.run(at, schedule=kind)
     assert at.done
     assert lab.nodes.failures() == []
@@ -160,7 +160,7 @@ def test_a_retained_contribution_of_an_old_run_is_no_part_of_a_new_one(lab):
         past.publish("dcka/sensors/x/0/3", stale, retain=True)
         past.received(past)
         leaf = 3
-        at = once("commit", lambda: lab.nodes.restart(leaf))
+        at = once(lambda: lab.nodes.restart(leaf))
         try:
             outcome = lab.run(at)
         finally:
@@ -174,7 +174,7 @@ def test_a_retained_contribution_of_an_old_run_is_no_part_of_a_new_one(lab):
 
 def test_a_node_that_dies_in_mid_run_is_named_in_bounded_time(lab, kind, fresh_numbers):
     victim = 3
-    at = once("commit", lambda: lab.nodes.kill(victim), step=1)
+    at = once(lambda: lab.nodes.kill(victim), step=0)
     try:
         outcome = lab.run(at, limit_s=1.5, schedule=kind)
     finally:
@@ -199,7 +199,7 @@ def test_a_broker_that_restarts_in_mid_run_changes_no_bit(engine, tmp_path):
             lab.broker.kill()
             lab.broker.restart()
 
-        at = once("commit", crash)
+        at = once(crash)
         outcome = lab.run(at)
         assert at.done
         assert final(outcome) == calm
@@ -215,7 +215,7 @@ def test_a_broker_that_forgets_everything_in_mid_run_changes_no_bit(tmp_path):
             lab.broker.kill()
             lab.broker.restart()
 
-        outcome = lab.run(once("commit", crash))
+        outcome = lab.run(once(crash))
         assert final(outcome) == calm
         with TestClient(lab.broker.address, "reader") as reader:
             reader.subscribe("dcka/sensors/run", "dcka/sensors/dataset")

@@ -1,10 +1,10 @@
-"""`make verify`: the whole search, some minutes. `python tests/verify [SECONDS]`, the most for each network."""
+"""`make verify`: the whole search, some minutes.
+
+`PYTHONPATH=tests/core python tests/verify [SECONDS]`: the most for each network; 60 where nothing is said.
+"""
 
 import random
 import sys
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "core")]
 
 from fair import unfair_end
 from networks import search

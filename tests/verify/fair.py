@@ -1,6 +1,7 @@
 """What comes of a network once faults have stopped: whatever is said comes, once, and timers run out in their order."""
 
-from machine import REPEAT, STALL, Kept, Message, Outcome
+from facts import Kept, Message, Outcome
+from machine import REPEAT, STALL
 from search import Global, Search
 
 # Far more patiences than any of these networks needs.

@@ -8,7 +8,7 @@ from plain_kmeans import step as kmeans_step
 from dcka_core.messages import CONVERGED, FINAL
 
 if TYPE_CHECKING:
-    from machine import Kept
+    from facts import Kept
 
 Row = tuple[int, ...]
 

@@ -8,6 +8,8 @@ event, so that states which behave alike are one.
 from json import dumps, loads
 from typing import Any, NamedTuple
 
+from alike import LATER, NOW, copied, forget_who_waits, key_of, set_back
+from facts import Effect, Flash, Kept, Message, Outcome, flash_after, kept_of
 from laws import Laws, Violation
 
 from dcka_core import epochs, tree
@@ -18,76 +20,10 @@ from dcka_core.errors import MessageError
 from dcka_core.messages import MAX_ID, UP, Commit, is_change, peek_commit, peek_run, read_commit, read_head
 from dcka_core.parts import part
 from dcka_core.record import read_run
-from dcka_core.tree_messages import HASH_BYTES, Up, _read_form, read_change
+from dcka_core.tree_messages import HASH_BYTES, _read_form, read_change
 
-NOW = 1 << 20
-LATER = NOW + (1 << 20)
 PREFIX = "dcka/t/"
-# What all states share, or what follows from the rest.
-SHARED = {
-    "_load",
-    "load",
-    "_vitals",
-    "points",
-    "_run",
-    "run",
-    "_rows",
-    "rows",
-    "_out",
-    "out",
-    "_asked",
-    "asked",
-}
-# What is looked at by itself.
-INNER = {"session", "_epochs", "_node"}
-
 REPEAT, STALL = "repeat", "stall"
-
-
-class Message(NamedTuple):
-    """What was said on x/0, commit or epoch, by whom; in which run, and of which step and epoch. to: whom sums are for.
-
-    Commits are always whole, and carry boot 0; epochs carry boot and step 0: nobody makes a difference of these.
-    """
-
-    kind: str
-    sender: int
-    payload: bytes
-    run: int
-    step: int
-    epoch: tuple[int, int, int]
-    to: int
-
-
-class Effect(NamedTuple):
-    """One thing that a node did: `message`, or the file that it saved. kept: the commit, where it saved one."""
-
-    message: Message | None
-    name: str
-    payload: bytes
-    kept: "Kept | None"
-
-
-class Kept(NamedTuple):
-    """What a commit says, but for who says it."""
-
-    run: int
-    epoch: tuple[int, int, int]
-    step: int
-    flags: int
-    contributors: int
-    missing: int
-    centres: tuple[int, ...]
-    counts: tuple[int, ...]
-    ssd: int
-
-
-class Flash(NamedTuple):
-    """boot: the count that the next boot has raised."""
-
-    boot: int
-    memory: str
-    commit: bytes
 
 
 class State(NamedTuple):
@@ -95,14 +31,6 @@ class State(NamedTuple):
 
     machine: "QuietNode"
     flash: Flash
-
-
-class Outcome(NamedTuple):
-    """What came of an event. minted: whether the node is root of an epoch that it was not in before."""
-
-    state: int
-    effects: tuple[Effect, ...]
-    minted: bool
 
 
 class Weak:
@@ -117,39 +45,6 @@ class QuietNode(core_node.Node):
 
     def _publish_status(self, now: int) -> None:
         self._heartbeat = None
-
-
-def kept_of(commit: Commit, run: int) -> Kept:
-    return Kept(
-        run,
-        commit.epoch,
-        commit.step,
-        commit.flags,
-        commit.contributors,
-        commit.missing,
-        tuple(commit.centres),
-        tuple(commit.counts),
-        commit.ssd,
-    )
-
-
-def frozen(value: Any) -> Any:
-    """A value that can be hashed and says the same."""
-    if isinstance(value, dict):
-        return tuple(sorted((key, frozen(item)) for key, item in value.items()))
-    if isinstance(value, (list, tuple)):
-        return tuple(frozen(item) for item in value)
-    if isinstance(value, (Commit, Up)):
-        return frozen(value.__dict__)
-    return value
-
-
-def copied(thing: Any) -> Any:
-    """A new object of the same state; what is never changed in place is shared."""
-    new = object.__new__(type(thing))
-    for name, value in thing.__dict__.items():
-        new.__dict__[name] = value.copy() if isinstance(value, (list, dict)) else value
-    return new
 
 
 class Machines:
@@ -434,75 +329,14 @@ class Machines:
         return Message("commit", sender, bytes(said.encode(run)), run.number, commit.step, commit.epoch, 0)
 
     def _number(self, machine: QuietNode, flash: Flash) -> int:
-        _set_back(machine)
+        set_back(machine)
         if self.whole:
-            _forget_who_waits(machine.session)
-        session = machine.session
-        run = session.run.number
-        key = (
-            _said_by(machine),
-            _said_by(session),
-            session._epochs and _said_by(session._epochs),
-            run,
-            flash,
-        )
+            forget_who_waits(machine.session)
+        key = key_of(machine, flash)
         if key not in self._numbers:
             self._numbers[key] = len(self.states)
             self.states.append(State(machine, flash))
         return self._numbers[key]
-
-
-def flash_after(flash: Flash, effect: Effect) -> Flash:
-    """The flash with what an effect saved on it."""
-    if effect.name == "run.json":
-        return flash._replace(memory=str(effect.payload))
-    if effect.name == "commit.bin":
-        return flash._replace(commit=effect.payload)
-    return flash
-
-
-def _said_by(thing: Any) -> Any:
-    return tuple(
-        (name, frozen(value))
-        for name, value in thing.__dict__.items()
-        if name not in SHARED and name not in INNER
-    )
-
-
-def _set_back(machine: QuietNode) -> None:
-    """Forget what has no part in what the node will do, or only says when."""
-    machine.dropped = {}
-    machine._heartbeat = None
-    machine._began = 0
-    del machine._asked[:]
-    del machine._out[:]
-    session = machine.session
-    machine.ledger = session.ledger = [0] * 7
-    machine._before = [0] * 7
-    session.waiting = []
-    session.stalled = False
-    session.deadline = None if session.done else NOW
-    session._repeat_at = session.stall_at = NOW
-    epochs = session._epochs
-    if epochs is not None:
-        epochs._told_at = None
-        epochs._vain = 0
-        epochs._tellings = min(epochs._tellings, 1)
-        epochs._founded = min(epochs._founded, 2)
-        if epochs._looking is not None:
-            epochs._looking = NOW
-        if not session.unheard:
-            epochs._tellings = 0
-        if epochs._highest <= max(session.epoch[0], session.held.epoch[0] if session.held else 0):
-            epochs._highest = 0
-        if session.root or session.parent:
-            _drop_idle_epochs(session)
-    session.children.sort()
-    # A base is of the step before; what is older is never looked at again.
-    for child in [child for child, up in session._latest.items() if up.step < session._step - 1]:
-        del session._latest[child]
-    if session._told is not None and session._told.step < session._step - 1:
-        session._told = None
 
 
 def _speaking_in_full(weak: Weak) -> Weak:
@@ -513,30 +347,6 @@ def _speaking_in_full(weak: Weak) -> Weak:
     other = Weak()
     other.Session, other.Epochs = Session, weak.Epochs
     return other
-
-
-def _forget_who_waits(session: Any) -> None:
-    """Who a node's children are says no more than when it sends, where it may say its sums and its commit always."""
-    session.children = []
-    session.unheard = []
-    session._told = None
-    session._sent_members = session._contributors()
-    session._latest = {child: up for child, up in session._latest.items() if up.step == session._step}
-    if session._epochs is not None:
-        session._epochs._tellings = 0
-        if session.root or session.parent:
-            _drop_idle_epochs(session)
-
-
-def _drop_idle_epochs(session: Any) -> None:
-    """One that knows nothing yet is as good as none."""
-    epochs = session._epochs
-    if (epochs._highest, epochs._looking, epochs._founded) == (
-        0,
-        None,
-        int(session.root),
-    ) and not session.unheard:
-        session._epochs = None
 
 
 def _vitals() -> tuple[int, int]:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import NamedTuple
 
+from facts import Effect, Flash, Kept, Message, Outcome, flash_after
 from laws import Violation
-from machine import Effect, Flash, Kept, Machines, Message, Outcome, flash_after
+from machine import Machines
 
 
 class Bounds(NamedTuple):
@@ -81,7 +82,7 @@ class Search:
                 for label, after in self.successors(self.states[place]):
                     self._add(place, label, after)
         except Violation as error:
-            violation = (str(error), self.way(place) + [error.label])
+            violation = (str(error), [*self.way(place), error.label])
         return Found(len(self.states), monotonic() - begin, not self._ahead and violation is None, violation)
 
     def way(self, place: int) -> list[str]:
@@ -175,7 +176,7 @@ class Search:
     def _moved(
         self, state: Global, place: int, number: int, said: int, crashes: int = -1, mints: int = -1
     ) -> Global:
-        nodes = state.nodes[:place] + (number,) + state.nodes[place + 1 :]
+        nodes = (*state.nodes[:place], number, *state.nodes[place + 1 :])
         left = state.crashes if crashes < 0 else crashes
         return Global(nodes, said, left, mints, state.run)
 

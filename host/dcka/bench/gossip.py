@@ -153,12 +153,12 @@ def _count(
         found[:, nodes] = sizes(ids, step, own, shares(ids, step, own, x))
         traffic.slots(found, air.hears[phase])
         if changed is not None:
-            fresh = _changed(x, before, own, nodes)
+            fresh = changed_clusters(x, before, own, nodes)
             found[:, nodes] = changed_shares(ids, step, own, x, fresh)[0]
             changed.slots(found, air.hears[phase])
 
 
-def _changed(
+def changed_clusters(
     x: Floats, before: Floats | None, slots: Sequence[int], nodes: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
     """(S, N, K): the clusters whose numbers are not those of the same slot and node `before`."""

@@ -22,7 +22,10 @@ NETWORK = "sensors"
 PREFIX = f"dcka/{NETWORK}/"
 HOP_MS = 10
 """A message's way through the broker; far below a patience."""
-MAX_MESSAGE = 1 << 20
+MAX_MESSAGE = 4096
+# What a status says of its node has the length that a board's has.
+RUNTIME = "micropython 1.29.0 esp32"
+LIVE_BYTES, FREE_BYTES = 98_000, 30_000
 
 Lost = Callable[[int, str, int, int], bool]
 """(sender, topic, hearer, ms) → whether this delivery is lost."""
@@ -128,7 +131,7 @@ class Network:
         return True
 
     def _boot(self, node: int, points: Points) -> None:
-        machine = Node(NETWORK, node, 1, node, None, b"", MAX_MESSAGE, "bench", lambda: (0, 0))
+        machine = Node(NETWORK, node, 1, node, None, b"", MAX_MESSAGE, RUNTIME, _vitals)
         self._nodes[node] = machine
         self._armed[node] = None
         self._perform(node, machine.data_loaded(points, self.now))
@@ -185,3 +188,7 @@ class Network:
     def _post(self, time: int, node: int, topic: str, payload: bytes) -> None:
         self._count += 1
         heapq.heappush(self._events, (time, self._count, node, topic, payload))
+
+
+def _vitals() -> tuple[int, int]:
+    return LIVE_BYTES, FREE_BYTES

@@ -1,7 +1,6 @@
 """The cases: the same graphs, data and starts for every method, and in every run of the benchmark."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dcka.datasets import gaussians
@@ -12,10 +11,11 @@ GRAPHS = 20
 PHASES = 3
 CLUSTERS = 9
 
-# The first seeds from 1 on whose graph is connected at `radius`.
+# Of random graphs: the first seeds from 1 on whose graph is connected at `radius`.
 SEEDS = {
-    20: (2, 7, 9, 13, 16, 19, 27, 28, 34, 43, 49, 50, 52, 55, 58, 60, 64, 65, 68, 69),
-    100: (1, 2, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25),
+    "exp1": tuple(range(1, GRAPHS + 1)),
+    "n20": (2, 7, 9, 13, 16, 19, 27, 28, 34, 43, 49, 50, 52, 55, 58, 60, 64, 65, 68, 69),
+    "n100": (1, 2, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25),
 }
 
 
@@ -58,15 +58,12 @@ def whole(graph: Graph) -> Graph:
     return Graph.build(graph.ids, [sorted({link for phase in graph.phases for link in phase})])
 
 
-def experiment_1(count: int) -> Iterator[Instance]:
-    """Nine Gaussians, 5 nodes of 900 points, the paper's two phases; the seeds 1 … `count` of data and start."""
-    graph = named(range(1, 6), Shape("experiment1"))
-    for seed in range(1, count + 1):
-        yield Instance(f"exp1 seed {seed}", graph, whole(graph), gaussians(seed), CLUSTERS, seed)
+def instance(case: str, seed: int) -> Instance:
+    """`case` exp1: nine Gaussians, 5 nodes of 900 points, the paper's two phases; the seed is of data and start. n20,
+    n100: a random graph in three phases, nine Gaussians with 900 points a node, all from the seed."""
+    graph = _EXPERIMENT_1 if case == "exp1" else random_graph(int(case[1:]), seed)
+    dataset = gaussians(seed, len(graph.ids))
+    return Instance(f"{case} seed {seed}", graph, whole(graph), dataset, CLUSTERS, seed)
 
 
-def random_cases(nodes: int, count: int) -> Iterator[Instance]:
-    """The first `count` pinned graphs of 20 or 100 nodes, nine Gaussians with 900 points a node."""
-    for seed in SEEDS[nodes][:count]:
-        graph = random_graph(nodes, seed)
-        yield Instance(f"n{nodes} seed {seed}", graph, whole(graph), gaussians(seed, nodes), CLUSTERS, seed)
+_EXPERIMENT_1 = named(range(1, 6), Shape("experiment1"))

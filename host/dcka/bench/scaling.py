@@ -4,8 +4,7 @@ Few readings and clusters: they decide how long a message is, and not how many t
 """
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from dcka.bench.nodes import Lost, points_of
 from dcka.bench.pinned import SEEDS, random_graph
@@ -14,7 +13,7 @@ from dcka.datasets import gaussians
 from dcka.reference import tree_run
 from dcka.topology import Graph
 
-GROWTH_SEEDS = {10: 6, 100: SEEDS[100][0], 1000: 1}
+GROWTH_SEEDS = {10: 6, 100: SEEDS["n100"][0], 1000: 1}
 """Nodes → the seed of a graph that is connected."""
 MOST_PER_NODE = 2.0
 LOSS = 0.2
@@ -51,47 +50,32 @@ class Growth:
 
 @dataclass(frozen=True)
 class Loss:
-    """A graph of `nodes` nodes with and without loss. `exact`: with loss, too, all ended with the reference's
-    centres, and nobody was missing in any step."""
+    """A graph of `nodes` nodes without loss and with: broadcasts, and milliseconds of the nodes' clocks. `exact`: with
+    loss, too, all ended with the reference's centres, and nobody was missing in any step."""
 
     nodes: int
     seed: int
-    lossless: TreeOutcome
-    lossy: TreeOutcome
+    lossless: int
+    lossy: int
+    lossless_ms: int
+    lossy_ms: int
     exact: bool
 
-    @property
-    def broadcasts(self) -> tuple[int, int]:
-        """Without loss, and with."""
-        return self.lossless.count.consensus.broadcasts, self.lossy.count.consensus.broadcasts
-
-    @property
-    def times(self) -> float:
-        lossless, lossy = self.broadcasts
-        return lossy / lossless
+    def record(self) -> dict[str, object]:
+        return asdict(self) | {"times": self.lossy / self.lossless}
 
 
-def growth(say: Callable[[str], None]) -> list[Growth]:
-    """A run each on random geometric graphs of 10, 100 and 1,000 nodes, without loss."""
-    found = []
-    for nodes, seed in GROWTH_SEEDS.items():
-        say(f"growth: {nodes} nodes")
-        outcome, exact = _run(nodes, seed, None)
-        found.append(Growth(nodes, outcome.steps[0], outcome.count.consensus.broadcasts, exact))
-    return found
+def growth(nodes: int) -> Growth:
+    """A run on the pinned random geometric graph of 10, 100 or 1,000 nodes, without loss."""
+    outcome, exact = _run(nodes, GROWTH_SEEDS[nodes], None)
+    return Growth(nodes, outcome.steps[0], outcome.count.consensus.broadcasts, exact)
 
 
-def loss(graphs: int, say: Callable[[str], None]) -> list[Loss]:
-    """Runs on the first pinned graphs of 20 and of 100 nodes, in which each delivery from node to node is lost with
-    probability LOSS, beside the same without loss."""
-    found = []
-    for nodes in MOST_TIMES:
-        for seed in SEEDS[nodes][:graphs]:
-            say(f"loss: {nodes} nodes, graph {seed}")
-            plain, _ = _run(nodes, seed, None)
-            lossy, exact = _run(nodes, seed, coin(seed))
-            found.append(Loss(nodes, seed, plain, lossy, exact))
-    return found
+def loss(nodes: int, seed: int) -> Loss:
+    """A run in which each delivery from node to node is lost with probability LOSS, beside the same without loss."""
+    runs = [_run(nodes, seed, None), _run(nodes, seed, coin(seed))]
+    sent, lossy = (outcome.count.consensus.broadcasts for outcome, _ in runs)
+    return Loss(nodes, seed, sent, lossy, runs[0][0].elapsed_ms, runs[1][0].elapsed_ms, runs[1][1])
 
 
 def coin(seed: int) -> Lost:

@@ -35,10 +35,11 @@ _BROKEN = "FAIL: ours differs from the reference; see bit_identical in the --jso
 
 
 def _case(name: str, case: Mapping[str, Any]) -> list[str]:
-    few = case["outer_steps_range"]
+    least, most = case["outer_steps_range"]
+    steps = f"{least}–{most}" if least < most else f"{least}"
     lines = [
         f"{name}: {case['nodes']} nodes, {case['readings']:,} readings, K = {case['k']}, {case['graphs']} "
-        f"instance{'s' if case['graphs'] > 1 else ''}, {few[0]}–{few[1]} outer steps; medians of a run",
+        f"instance{'s' if case['graphs'] > 1 else ''}, {steps} outer steps; medians of a run",
         "".ljust(_WIDTH) + "".join(f"{heading:>16}" for _, heading in _COLUMNS) + "  exact",
     ]
     for method in METHODS:

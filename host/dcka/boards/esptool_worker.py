@@ -32,6 +32,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import serial  # type: ignore[import-untyped]
 from esptool import (  # type: ignore[import-untyped]
     attach_flash,
     detect_chip,
@@ -117,15 +118,20 @@ def connected(port: str, attempts: int) -> Iterator[Any]:
     """
     check_port(port)
     emit("opened")
+    # Opened here and not by esptool, which leaves it open where nothing answers: we would find it in use by ourselves.
+    line = None
     try:
-        esp = detect_chip(port, ROM_BAUD, connect_attempts=attempts)
+        line = serial.serial_for_url(port, ROM_BAUD, exclusive=True)
+        esp = detect_chip(line, ROM_BAUD, connect_attempts=attempts)
     except _FAILURES as error:
+        if line is not None:
+            line.close()
         check_port(port)  # gone or taken meanwhile?
         raise BoardSilent(_silent(port, str(error))) from error
     try:
         yield esp
     finally:
-        esp._port.close()
+        line.close()
 
 
 def _silent(port: str, why: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dcka.boards.broker_choice import is_pty
 from dcka.boards.errors import BoardError
 from dcka.boards.filesystem import BLOCK_BYTES, build_littlefs
-from dcka.boards.flash_ports import ImageFor
+from dcka.boards.flash_ports import ImageFor, refused
 from dcka.boards.flashing import (
     PARALLEL,
     Detected,
@@ -120,7 +120,7 @@ def install(
         try:
             jobs[port] = _job(port, board, images, versions, erase)
         except DckaError as error:
-            results[port] = Written(_refused(port, board, error))
+            results[port] = Written(refused(port, board, error))
             tell(port, Progress("failed", 0, 0))
     outcomes = flash_boards([job for job, _, _ in jobs.values()], parallel, on_progress)
     for outcome in outcomes:
@@ -159,18 +159,3 @@ def _job(
     check_chip(image, board.chip, port)
     parts = parts_for(image, version, board.flash_bytes)
     return FlashJob(port, parts, board.chip.name, board.mac, erase=erase), version, image
-
-
-def _refused(port: str, board: Detected | BoardError, error: DckaError) -> FlashOutcome:
-    known = board if isinstance(board, Detected) else None
-    return FlashOutcome(
-        port=port,
-        chip=known.chip.name if known else None,
-        mac=known.mac if known else None,
-        ok=False,
-        verified=False,
-        seconds=0.0,
-        baud=None,
-        error=str(error),
-        exit_code=error.exit_code,
-    )

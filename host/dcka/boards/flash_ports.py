@@ -49,7 +49,7 @@ def flash_ports(
         if isinstance(job, FlashJob):
             jobs.append(replace(job, erase=erase, bauds=bauds))
         else:
-            outcomes[port] = _refused(port, board, job)
+            outcomes[port] = refused(port, board, job)
             tell(port, Progress("failed", 0, 0))
     outcomes |= {outcome.port: outcome for outcome in flash_boards(jobs, parallel, on_progress)}
     return [outcomes[port] for port in ports]
@@ -81,7 +81,8 @@ def _job(
     return FlashJob(port, [(image.offset, image.data)], board.chip.name, board.mac)
 
 
-def _refused(port: str, board: Detected | BoardError, error: DckaError) -> FlashOutcome:
+def refused(port: str, board: Detected | BoardError, error: DckaError) -> FlashOutcome:
+    """The outcome of a board that was not written to, and why."""
     known = board if isinstance(board, Detected) else None
     return FlashOutcome(
         port=port,

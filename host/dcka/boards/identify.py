@@ -8,7 +8,6 @@ from typing import Any
 
 from dcka.boards.asking import PATIENCE_S, Detect, ask_all
 from dcka.boards.chips import RISC_V, Chip, chip_named
-from dcka.boards.doctor.usb import is_board
 from dcka.boards.errors import BoardError, BoardSilent
 from dcka.boards.flashing import PARALLEL, Detected, detect_all
 from dcka.boards.images import MINIMUM, MINIMUM_RISC_V
@@ -16,6 +15,7 @@ from dcka.boards.installed import Facts, Installed, NoFileSystem, board_facts, r
 from dcka.boards.ports import PortInfo, holder
 from dcka.boards.registry import Board
 from dcka.boards.repl import open_repl
+from dcka.boards.usb import is_board
 from dcka.boards.whose import who_is
 from dcka.errors import UsageError
 

@@ -20,6 +20,7 @@ from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, build
 from dcka.emulation.network import room_for, settings
 from dcka.errors import DckaError, UsageError
+from dcka.topology import schedule
 from dcka_core.node import VERSION
 
 NODE_FILE = "node.json"
@@ -108,45 +109,43 @@ def wanted_version(
     Raises UsageError where the network file names no broker that a board could reach, or has no such node;
     BuildError where the firmware does not compile.
     """
+    broker = _broker(config, node, secrets)
+    built = build(march=march or NO_NATIVE_CODE, source=source)
+    files = {str(path): (built.folder / path).read_bytes() for path in built.files}
+    boot_py, main_py = (files.pop(name) for name in _BOOTED)
+    if broker.tls and broker.ca is not None:
+        files[CA_FILE] = broker.ca.read_bytes()
+    files[NODE_FILE] = _node_json(config, broker, node, secrets)
+    mpy = SOURCE if source else march or NO_NATIVE_CODE
+    folder = _folder(files)
+    main_py = _with_folder(main_py, folder)
+    files[VERSION_FILE] = _version_json(files, mpy)
+    return Version(
+        files, folder, main_py, boot_py, mpy, VERSION, node, config.network.name, data, built.names
+    )
+
+
+def _broker(config: Config, node: int, secrets: Secrets) -> BrokerUrl:
+    """The broker of `node`, with its password."""
     if node not in config.ids:
         raise UsageError(f"node {node} is not in the network: [network] nodes in network.toml says which are")
     if config.network.broker is None:
         raise UsageError(
             '[network] broker is "embedded", which only this computer reaches: name one with --broker URL'
         )
-    built = build(march=march or NO_NATIVE_CODE, source=source)
-    files = {str(path): (built.folder / path).read_bytes() for path in built.files}
-    boot_py, main_py = (files.pop(name) for name in _BOOTED)
-    broker = replace(config.network.broker, password=secrets.broker or config.network.broker.password)
-    if broker.tls and broker.ca is not None:
-        files[CA_FILE] = broker.ca.read_bytes()
-    files[NODE_FILE] = _node_json(config, broker, node, secrets)
-    mpy = SOURCE if source else march or NO_NATIVE_CODE
-    record = {
-        "v": 1,
-        "firmware": VERSION,
-        "mpy": mpy,
-        "files": {path: digest(files[path]) for path in sorted(files)},
-    }
-    folder = _folder(files)
-    files[VERSION_FILE] = json.dumps(record, separators=(",", ":")).encode()
-    return Version(
-        files,
-        folder,
-        _with_folder(main_py, folder),
-        boot_py,
-        mpy,
-        VERSION,
-        node,
-        config.network.name,
-        data,
-        built.names,
-    )
+    return replace(config.network.broker, password=secrets.broker or config.network.broker.password)
+
+
+def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:
+    hashes = {path: digest(files[path]) for path in sorted(files)}
+    record = {"v": 1, "firmware": VERSION, "mpy": mpy, "files": hashes}
+    return json.dumps(record, separators=(",", ":")).encode()
 
 
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
     record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
-    record |= {"node": node, "broker": broker.for_node(), "console": True}
+    rows = schedule(config.graph, config.run.schedule, config.topology.root).row_records(0)[node]
+    record |= {"node": node, "broker": broker.for_node(), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

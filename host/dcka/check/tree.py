@@ -17,7 +17,7 @@ def check_tree(subject: Subject, found: Findings) -> None:
     """
     commits = final_commits(subject, found)
     missing = missing_of(subject, commits)
-    found.figures["missing"] = missing
+    found.figures.update(missing=missing, replay_identical=None)
     reference = _replayed(subject, commits, found) if missing else tree_run(**subject.start)
     if reference is None:
         found.figures["bit_identical"] = False

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dcka.cli.options import examples, json_option
+from dcka.cli.options import examples, faults_of, json_option, radio_options
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from dcka.demo import Report
     from dcka.demo.mishaps import Mishaps
-    from dcka.emulation.air import Faults
 
 RUNTIMES = ("micropython", "cpython")
 SCHEDULES = ("both", "gossip", "tree")
@@ -68,12 +67,7 @@ SCHEDULES = ("both", "gossip", "tree")
     metavar="PERCENT",
     help="Clocks that are up to so much wrong; 2 at most.",
 )
-@click.option(
-    "--loss", type=float, default=0.0, metavar="P", help="Share of the messages between nodes that is lost."
-)
-@click.option("--duplicate", type=float, default=0.0, metavar="P", help="Share that comes twice.")
-@click.option("--reorder", type=float, default=0.0, metavar="P", help="Share that the next one overtakes.")
-@click.option("--delay-ms", type=float, default=0.0, metavar="MS", help="How long each is on its way.")
+@radio_options
 @click.option("--kill-node", metavar="ID", help="Take this node's power in mid-run; ROOT is the tree's root.")
 @click.option("--restart-broker", is_flag=True, help="Stop the broker in mid-run, and start it again.")
 @click.option(
@@ -104,15 +98,19 @@ def command(
     allow_partial: bool,
     slot_ms: int,
     drift: float,
+    loss: float,
+    duplicate: float,
+    reorder: float,
+    delay_ms: float,
     output: Output,
-    **trouble: Any,
+    **mishaps: Any,
 ) -> int:
     """Show it all: broker, nodes, data, two runs from the same start, a check, a picture, a verdict.
 
     First the consensus of the paper (gossip, on a topology of which no single slot is connected), then the exact
-    one (tree). Both are compared with the reference. Exit code 0 for PASS, 1 for FAIL and for PARTIAL, where a node
-    was missing. Nothing is left running, and
-    nothing is kept but the picture, dcka-demo.png.
+    one (tree). Both are compared with the reference. Things may go wrong on purpose, in the air and in mid-run. Exit
+    code 0 for PASS, 1 for FAIL and for PARTIAL, where a node was missing. Nothing is left running, and nothing is
+    kept but the picture, dcka-demo.png.
     """
     from dcka.demo import SCENARIOS, Settings, play
     from dcka.demo.screen import screen
@@ -121,8 +119,8 @@ def command(
         raise UsageError(
             "--broker names a broker that is there, --broker-engine one to start: give one of both"
         )
-    faults, mishaps = _trouble(**trouble)
-    if (mishaps.kill_node is not None or slot_ms) and schedule == "both":
+    happens = _mishaps(**mishaps)
+    if (happens.kill_node is not None or slot_ms) and schedule == "both":
         schedule = "tree"
     settings = Settings(
         scenario=SCENARIOS[data],
@@ -135,8 +133,8 @@ def command(
         seed=seed,
         init=init,
         out=out,
-        faults=faults,
-        mishaps=mishaps,
+        faults=faults_of(loss, duplicate, reorder, delay_ms),
+        mishaps=happens,
         slot_ms=slot_ms,
         drift=drift,
     )
@@ -148,24 +146,15 @@ def command(
     return 0 if allow_partial and report.word == "PARTIAL" else code
 
 
-def _trouble(
-    loss: float,
-    duplicate: float,
-    reorder: float,
-    delay_ms: float,
-    kill_node: str | None,
-    restart_broker: bool,
-    at_step: int | None,
-    return_after: float | None,
-) -> "tuple[Faults, Mishaps]":
-    """What is to go wrong. Raises UsageError."""
+def _mishaps(
+    kill_node: str | None, restart_broker: bool, at_step: int | None, return_after: float | None
+) -> "Mishaps":
+    """What is to happen in mid-run. Raises UsageError."""
     from dcka.demo.mishaps import Mishaps
-    from dcka.emulation.air import Faults
 
     if at_step is not None and kill_node is None and not restart_broker:
         raise UsageError("--at-step is the step of a mishap: name one with --kill-node or --restart-broker")
-    mishaps = Mishaps(kill_node, 4 if at_step is None else at_step, return_after, restart_broker)
-    return Faults(loss, duplicate, reorder, delay_ms), mishaps
+    return Mishaps(kill_node, 4 if at_step is None else at_step, return_after, restart_broker)
 
 
 def _runtime(chosen: str | None, output: Output) -> str:

@@ -1,5 +1,6 @@
 """`dcka emulate`: the nodes of a network on this computer, until Ctrl-C."""
 
+import contextlib
 import re
 import time
 from pathlib import Path
@@ -11,8 +12,10 @@ from dcka.cli.options import (
     broker_option,
     configuration,
     examples,
+    faults_of,
     json_option,
     network_option,
+    radio_options,
     state_of,
     state_option,
 )
@@ -21,10 +24,11 @@ from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dcka.broker import BrokerUrl
     from dcka.config import Config
+    from dcka.emulation.air import Faults
     from dcka.emulation.cpython import CPythonNetwork
     from dcka.emulation.micropython import MicroPythonNetwork
     from dcka.emulation.network import NodeFailure
@@ -40,6 +44,7 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
         "dcka emulate --runtime cpython      all in one Python process: for many nodes, or without MicroPython",
         "dcka emulate --nodes 1-3,7          some here, the others elsewhere, or on boards",
         "dcka emulate --heap 112K --broker mqtt://192.168.1.10",
+        "dcka emulate --loss 0.2             every fifth message between them is lost, at random",
     ),
 )
 @click.option(
@@ -53,6 +58,7 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
     "--drift", type=float, default=0.0, metavar="PERCENT",
     help="Give each node a clock of its own, up to so much wrong; 2 at most.",
 )  # fmt: skip
+@radio_options
 @network_option
 @broker_option
 @state_option
@@ -66,11 +72,13 @@ def command(
     broker: str | None,
     state: Path | None,
     output: Output,
+    **radio: float,
 ) -> int:
     """Start nodes on this computer: the firmware in MicroPython processes, or its core under CPython.
 
     They run until Ctrl-C; what they store goes with them. A node that crashes is shown with its traceback, and the
-    exit code is then 1.
+    exit code is then 1. With --loss and its like the messages that one node says and another hears go through a bad
+    radio; what a node says to the host does not.
     """
     from dcka.mqtt.address import broker_of
 
@@ -81,8 +89,9 @@ def command(
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
     from dcka.emulation.network import drifting
 
-    clocks = drifting(ids, drift)
-    return _emulate(config, ids, kind, clocks, broker_of(config, state_of(config, state), broker), output)
+    clocks, faults = drifting(ids, drift), faults_of(**radio)
+    url = broker_of(config, state_of(config, state), broker)
+    return _emulate(config, ids, kind, clocks, url, faults, output)
 
 
 def _emulate(
@@ -91,6 +100,7 @@ def _emulate(
     kind: str,
     clocks: dict[int, int],
     url: "BrokerUrl",
+    faults: "Faults",
     output: Output,
 ) -> int:
     from dcka.emulation.supervisor import Supervisor
@@ -99,17 +109,33 @@ def _emulate(
     with Connection(url, config.network.name, role="emulate") as connection:
         watched = Supervisor(connection, ids, _shower(output), output.say)
         watched.require_free()
-        with _network(kind, config, ids, clocks, url) as running:
+        with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
             begun = time.monotonic()
             missing = watched.await_online(running)
             with told_to_end() as told:
-                _report(watched, missing, time.monotonic() - begun, kind, config, url, output)
+                _report(watched, missing, time.monotonic() - begun, kind, config, url, faults, output)
                 if len(watched.failed) < len(ids):
                     output.say("they run until Ctrl-C")
                 watched.watch(running, told)
     if not told():
         output.say("no node is left")
     return 1 if watched.failed else 0
+
+
+@contextlib.contextmanager
+def _air(url: "BrokerUrl", faults: "Faults", output: Output) -> "Iterator[BrokerUrl]":
+    """Where the nodes find their broker; with faults that is a bad radio, whose counts are said in the end."""
+    if not faults:
+        yield url
+        return
+    from dcka.emulation.faults import FaultyRadio
+
+    output.say(f"the radio between the nodes {faults}")
+    with FaultyRadio(lambda: url, faults) as radio:
+        try:
+            yield radio.address
+        finally:
+            output.say(str(radio.counts()))
 
 
 def _shower(output: Output) -> "Callable[[NodeFailure], None]":
@@ -133,6 +159,7 @@ def _report(
     kind: str,
     config: "Config",
     url: "BrokerUrl",
+    faults: "Faults",
     output: Output,
 ) -> None:
     for node, reason in missing.items():
@@ -149,6 +176,7 @@ def _report(
             "online": online,
             "missing": missing,
             "seconds": round(seconds, 3),
+            "radio": faults.record() if faults else None,
         },
         f"{len(online)} of {len(watched.ids)} nodes of network {config.network.name} are online at {url}"
         f" ({kind}, {seconds:.2g} s)",

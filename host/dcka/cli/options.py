@@ -10,6 +10,7 @@ from dcka.cli.output import Output
 
 if TYPE_CHECKING:
     from dcka.config import Config, State
+    from dcka.emulation.air import Faults
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -63,6 +64,28 @@ def broker_option(command: Decorated) -> Decorated:
         metavar="URL",
         help="The broker, such as mqtt://192.168.1.10:1883, instead of the network file's.",
     )(command)
+
+
+def radio_options(command: Decorated) -> Decorated:
+    """`--loss`, `--duplicate`, `--reorder`, `--delay-ms`; the function gets them by these names, for `faults_of`."""
+    shares = (
+        ("--loss", "Share of the messages between nodes that is lost."),
+        ("--duplicate", "Share that comes twice."),
+        ("--reorder", "Share that the next one overtakes."),
+    )
+    command = click.option(
+        "--delay-ms", type=float, default=0.0, metavar="MS", help="How long each of them is on its way."
+    )(command)
+    for name, words in reversed(shares):
+        command = click.option(name, type=float, default=0.0, metavar="P", help=words)(command)
+    return command
+
+
+def faults_of(loss: float, duplicate: float, reorder: float, delay_ms: float) -> "Faults":
+    """What the radio is to do. Raises UsageError for what cannot be."""
+    from dcka.emulation.air import Faults
+
+    return Faults(loss, duplicate, reorder, delay_ms)
 
 
 def configuration(network: Path | None = None, broker: str | None = None) -> "Config":

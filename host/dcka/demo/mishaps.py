@@ -10,6 +10,7 @@ from dcka.errors import UsageError
 from dcka.runs.plan import RunPlan
 
 ROOT = "ROOT"
+MOST_AWAY_S = 60
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Mishaps:
     def __post_init__(self) -> None:
         if self.return_after is not None and self.kill_node is None:
             raise UsageError("--return-after is the return of a node: name one with --kill-node")
+        if self.return_after is not None and not 0 <= self.return_after <= MOST_AWAY_S:
+            raise UsageError(
+                f"--return-after is a number of seconds from 0 to {MOST_AWAY_S}, not {self.return_after:g}"
+            )
         if self.at_step < 1:
             raise UsageError(f"--at-step is an outer step from 1 on, not {self.at_step}")
 
@@ -47,7 +52,10 @@ class Mishaps:
 
 
 class Course:
-    """Makes them happen, by the events of the run. `kill`, `restart`: of a node; `broker`: None for one not ours."""
+    """Makes them happen, by the events of the run. `kill`, `restart`: of a node; `broker`: None for one not ours.
+
+    A step has ended when all who tell of it have: a broker that is stopped loses what is on its way to us.
+    """
 
     def __init__(
         self,
@@ -60,6 +68,8 @@ class Course:
     ) -> None:
         self._mishaps = mishaps
         self._victim = mishaps.victim(plan)
+        self._tellers = 1 if plan.root else len(plan.members)
+        self._told: set[int] = set()
         self._kill = kill
         self._restart = restart
         self._broker = broker
@@ -67,11 +77,19 @@ class Course:
         self._back_at: float | None = None
         self._over = not mishaps
 
+    def left_out(self, steps: int) -> str:
+        """A sentence for what did not happen in a run that has ended after `steps`; "" where all has."""
+        if self._over:
+            return ""
+        return f"nothing went wrong: the run ended after {steps} outer steps, and --at-step is {self._mishaps.at_step}"
+
     def take(self, event: str, data: dict[str, Any]) -> None:
         """An event of the controller."""
         if not self._over and event == "step" and data["step"] + 1 >= self._mishaps.at_step:
-            self._over = True
-            self._happen(data["step"] + 1)
+            self._told.add(data["node"])
+            if len(self._told) >= self._tellers:
+                self._over = True
+                self._happen(data["step"] + 1)
         if self._back_at is not None and time.monotonic() >= self._back_at and self._victim is not None:
             self._back_at = None
             self._note(f"node {self._victim} has its power back")

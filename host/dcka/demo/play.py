@@ -68,6 +68,8 @@ def play(settings: Settings, view: View) -> Report:
     _make_folder(settings)
     report = Report(settings, len(config.ids), config.run.k, config.run.init, config.run.seed)
     view.begin(report.nodes, settings.runtime)
+    if settings.radio:
+        view.note(f"the radio between the nodes {settings.radio}")
     largest = max(made.bound for made in plans)
     try:
         with stage(settings, config.network.name, config.ids, largest) as up, up.blaming():
@@ -115,7 +117,8 @@ def _acts(up: Stage, settings: Settings, dataset: Dataset, plans: list[RunPlan],
         if not outcome.finished:
             up.require_alive()
         counts = None if up.radio is None or before is None else up.radio.counts().since(before)
-        act = Act(outcome, check(outcome, dataset), summary(outcome, made.dataset), counts)
+        figures = summary(outcome, made.dataset)
+        act = Act(outcome, check(outcome, dataset), figures, counts, follower.left_out(figures["steps"]))
         view.ended(made.kind, act.summary, act.verdict)
         yield act
         if not outcome.finished:
@@ -133,6 +136,10 @@ class _Follower:
         self._view = view
         self._parts: dict[int, list[int]] = {}
         self._course = Course(mishaps, made, up.nodes.kill, up.nodes.restart, up.broker, view.note)
+
+    def left_out(self, steps: int) -> str:
+        """A sentence where what was to go wrong has not, in a run of so many steps; "" otherwise."""
+        return self._course.left_out(steps)
 
     def take(self, event: str, data: dict[str, Any]) -> None:
         """An event of the controller."""

@@ -33,12 +33,26 @@ _GOSSIP = (
 
 @dataclass(frozen=True, eq=False)
 class Act:
-    """One run, its verdict, and its numbers (`dcka.runs.summary`); `faults`: what the radio did, where it had any."""
+    """One run, its verdict, and its numbers (`dcka.runs.summary`).
+
+    `faults`: what the radio did, where it had any. `left_out`: a sentence for what was to happen and did not.
+    """
 
     outcome: Outcome
     verdict: Verdict
     summary: dict[str, Any]
     faults: Counts | None = None
+    left_out: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict's; FAIL where this is not the run that was asked for."""
+        return "FAIL" if self.left_out else self.verdict.word
+
+    @property
+    def reasons(self) -> list[str]:
+        """The verdict's, and what was left out."""
+        return [self.left_out, *self.verdict.reasons] if self.left_out else self.verdict.reasons
 
     def figures(self, names: tuple[str, ...]) -> dict[str, object]:
         """The verdict's figures of these names, None for what it has not come to, and the costs of the run."""
@@ -64,7 +78,7 @@ class Report:
     def passed(self) -> bool:
         """Whether all runs were made, and passed."""
         return not self.crashed and all(
-            kind in self.acts and self.acts[kind].verdict.passed for kind in self.settings.schedules
+            kind in self.acts and self.acts[kind].word == "PASS" for kind in self.settings.schedules
         )
 
     @property
@@ -72,7 +86,7 @@ class Report:
         """PASS; PARTIAL where nodes were missing and all else is as it has to be; or FAIL."""
         if self.passed:
             return "PASS"
-        words = {act.verdict.word for act in self.acts.values()}
+        words = {act.word for act in self.acts.values()}
         whole = not self.crashed and all(kind in self.acts for kind in self.settings.schedules)
         return "PARTIAL" if whole and words <= {"PASS", "PARTIAL"} else "FAIL"
 
@@ -101,7 +115,7 @@ class Report:
             "total_s": self.total_s,
             "centres": exact.summary["centres"] if exact else None,
             "reasons": self.reasons(),
-            "gossip": {"verdict": gossip.verdict.word, **gossip.figures(_GOSSIP)} if gossip else None,
+            "gossip": {"verdict": gossip.word, **gossip.figures(_GOSSIP)} if gossip else None,
             "faults": {kind: asdict(act.faults) for kind, act in self.acts.items() if act.faults} or None,
             "picture": self.picture,
         }
@@ -111,7 +125,7 @@ class Report:
         said = [failure.sentence for failure in self.crashed]
         for kind in self.settings.schedules:
             if kind in self.acts:
-                said += [f"{NAMES[kind]}: {reason}" for reason in self.acts[kind].verdict.reasons]
+                said += [f"{NAMES[kind]}: {reason}" for reason in self.acts[kind].reasons]
             elif not self.crashed:
                 said.append(f"{NAMES[kind]}: was not run")
         return said
@@ -120,7 +134,9 @@ class Report:
         """The verdict, and the reasons below it, grouped by run."""
         lines = [self.word, *(f"  {failure.sentence}" for failure in self.crashed)]
         for kind, act in self.acts.items():
-            lines += [f"  {NAMES[kind]}", *(f"    {reason}" for reason in act.verdict.reasons)]
+            lines += [f"  {NAMES[kind]}", *(f"    {reason}" for reason in act.reasons)]
+            if act.faults is not None:
+                lines.append(f"    the radio: {act.faults}")
             if act.summary["worst_node"] is not None:
                 lines.append(f"    {charge(act.summary)}")
         if self.picture is not None:

@@ -43,6 +43,11 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self.loss or self.duplicate or self.reorder or self.delay_ms)
 
+    def record(self) -> dict[str, float]:
+        """What was asked for, as JSON holds it."""
+        names = ("loss", "duplicate", "reorder", "delay_ms")
+        return {name: getattr(self, name) for name in names}
+
     def __str__(self) -> str:
         """`loses 20 %, doubles 10 %, reorders 10 %, delays by 50 ms`: what is not zero."""
         shares = {"loses": self.loss, "doubles": self.duplicate, "reorders": self.reorder}
@@ -60,6 +65,10 @@ class Counts:
     lost: int = 0
     doubled: int = 0
     overtaken: int = 0
+
+    def __str__(self) -> str:
+        became = f"{self.lost:,} were lost, {self.doubled:,} doubled, {self.overtaken:,} overtaken"
+        return f"of {self.deliveries:,} messages to a neighbour {became}"
 
     def since(self, before: "Counts") -> "Counts":
         """What was counted after `before`."""

@@ -1,6 +1,6 @@
 """The run that is on, or was last: its record, and the SSD of each step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +11,26 @@ from dcka.mqtt.statuses import PayloadError, whole, wholes
 MOST_STEPS = 100_000
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step that has ended. `ssd`: the network's. In `tree`: `root` has told of it, in the epoch of number `epoch`,
+    and `missing` were not in; 0, 0 and () in `gossip`. `new_root`: whether another than that of the step before.
+    """
+
+    number: int
+    ssd: float
+    missing: tuple[int, ...] = ()
+    epoch: int = 0
+    root: int = 0
+    new_root: bool = False
+
+
 @dataclass
 class RunProgress:
     """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise.
 
-    `done`: the members that have given their result. `steps`: by node, the step of its last commit.
+    `done`: the members that have given their result. `steps`: by node, the step of its last commit. In `tree`: `root`
+    and `epoch` as the last report has them, `scheduled` as the run has it, and `missing`, who was not in every step.
     """
 
     number: int = 0
@@ -26,8 +41,11 @@ class RunProgress:
     ssd: dict[int, float] = field(default_factory=dict)
     done: set[int] = field(default_factory=set)
     steps: dict[int, int] = field(default_factory=dict)
+    missing: set[int] = field(default_factory=set)
+    root: int = 0
+    epoch: int = 0
+    scheduled: int = 0
     _parts: dict[int, dict[int, int]] = field(default_factory=dict)
-    _root: int = 0
     _known: str = ""
     _unit: float = 1.0
 
@@ -58,7 +76,8 @@ class RunProgress:
         k, root = whole(record, "k", 0), whole(record, "root", 0)
         if number <= self.number:
             return False
-        self.number, self.kind, self.k, self.members, self._root = number, kind, k, members, root
+        self.number, self.kind, self.k, self.members = number, kind, k, members
+        self.root, self.scheduled, self.epoch, self.missing = root, root, 0, set()
         self.dataset = clean(record.get("dataset", ""), 16)
         self.ssd, self.done, self.steps, self._parts = {}, set(), {}, {}
         return True
@@ -73,28 +92,42 @@ class RunProgress:
             raise PayloadError(f"no record of a data set: {clean(error, 40)}") from None
         return None if self._known == before else (clean(record.get("name", ""), 40), rows)
 
-    def take_step(self, node: int, record: Mapping[str, Any]) -> tuple[int, float] | None:
-        """Step telemetry: (step, its SSD) once it is known of the network; None before. Raises PayloadError."""
+    def take_step(self, node: int, record: Mapping[str, Any]) -> Step | None:
+        """Step telemetry: the step, once it is known of the network; None before. Raises PayloadError."""
         run, step, part = whole(record, "run"), whole(record, "step"), whole(record, "ssd")
         if run != self.number or node not in self.members or step in self.ssd or step > MOST_STEPS:
             return None
+        unit = self._unit if self.in_units else 1.0
+        if self.kind == "tree":
+            return self._take_root(node, record, step, part * unit)
         parts = self._parts.setdefault(step, {})
         parts[node] = part
-        wanted = {self._root} if self.kind == "tree" else set(self.members)
-        if not wanted <= parts.keys():
+        if len(parts) < len(set(self.members)):
             return None
-        self.ssd[step] = sum(parts[one] for one in wanted) * (self._unit if self.in_units else 1.0)
+        self.ssd[step] = sum(parts.values()) * unit
         del self._parts[step]
-        return step, self.ssd[step]
+        return Step(step, self.ssd[step])
+
+    def _take_root(self, node: int, record: Mapping[str, Any], step: int, ssd: float) -> Step | None:
+        """A step that a root of `tree` tells of; None where the node is not the root of the epoch that it names."""
+        epoch = wholes(record, "epoch", (0, self.scheduled, 0))
+        missing = tuple(one for one in wholes(record, "missing", ()) if one in self.members)
+        if len(epoch) != 3 or epoch[1] != node:
+            return None
+        self.ssd[step] = ssd
+        self.missing.update(missing)
+        before, self.root, self.epoch = self.root, node, epoch[0]
+        return Step(step, ssd, missing, self.epoch, node, before != node)
 
     def take_commit(self, run: int, node: int, step: int) -> None:
         """A commit of a node."""
         if run == self.number and node in self.members:
             self.steps[node] = max(step, self.steps.get(node, 0))
 
-    def take_result(self, node: int) -> bool:
-        """A node's result; False where it is no member, or has given it before."""
+    def take_result(self, node: int, missing: Iterable[int]) -> bool:
+        """A node's result, and who was missing by it; False where it is no member, or has given it before."""
         if node not in self.members or node in self.done:
             return False
         self.done.add(node)
+        self.missing.update(one for one in missing if one in self.members)
         return True

@@ -12,7 +12,8 @@ from typing import Any
 from dcka.monitor.events import Event, clean, counts
 from dcka.monitor.progress import RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
-from dcka.mqtt.statuses import PayloadError, read_object
+from dcka.mqtt.readiness import named
+from dcka.mqtt.statuses import PayloadError, read_object, wholes
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
@@ -145,9 +146,15 @@ class NetworkState:
         ended = self.run.take_step(node, read_object(message.payload))
         if ended is None:
             return []
-        step, ssd = ended
-        data = {"run": self.run.number, "step": step, "ssd": ssd, "units": self.run.in_units}
-        return [("step", f"run {self.run.number}: step {step + 1}, SSD {ssd:.7g}", data, False)]
+        data: dict[str, Any] = {"run": self.run.number, "step": ended.number, "ssd": ended.ssd}
+        data |= {"units": self.run.in_units, "missing": list(ended.missing)}
+        data |= {"epoch": ended.epoch, "root": ended.root}
+        words = [f"run {self.run.number}: step {ended.number + 1}, SSD {ended.ssd:.7g}"]
+        if ended.missing:
+            words.append(f"without {clean(named(ended.missing))}")
+        if ended.new_root:
+            words.append(f"node {ended.root} is the root now (epoch {ended.epoch})")
+        return [("step", ", ".join(words), data, bool(ended.missing))]
 
     def _take_commit(self, node: int, message: Message) -> list["_Found"]:
         if not message.payload:
@@ -166,11 +173,15 @@ class NetworkState:
         run, steps, converged = record.get("run"), record.get("steps"), record.get("converged")
         if type(run) is not int or type(steps) is not int or type(converged) is not bool:
             raise PayloadError("no result")
-        if run != self.run.number or not self.run.take_result(node):
+        missing = [one for one in wholes(record, "missing", ()) if one in self.run.members]
+        if run != self.run.number or not self.run.take_result(node, missing):
             return []
-        data = {"run": run, "node": node, "steps": steps, "converged": converged}
+        data = {"run": run, "node": node, "steps": steps, "converged": converged, "missing": missing}
         how = "converged" if converged else "not converged"
-        return [("result", f"run {run}: node {node} is done after {steps} steps, {how}", data, False)]
+        if missing:
+            how += f", without {clean(named(missing))} in all steps or some"
+        text = f"run {run}: node {node} is done after {steps} steps, {how}"
+        return [("result", text, data, bool(missing))]
 
     def _told(self, found: Collection["_Found"], wall: float) -> list[Event]:
         events = [Event(kind, text, wall, data, bad) for kind, text, data, bad in found]
@@ -184,13 +195,21 @@ _Found = tuple[str, str, dict[str, Any], bool]
 def _seen(status: NodeStatus) -> tuple[object, ...]:
     """What makes a status news: a heartbeat is none, and of steps others tell."""
     told = (status.state, status.run, status.prepared, status.dataset, status.problem, status.waiting)
-    return (status.boot, status.nonce, *told, status.twin, tuple(sorted(status.dropped.items())))
+    return (
+        status.boot,
+        status.nonce,
+        *told,
+        status.twin,
+        status.stalled,
+        tuple(sorted(status.dropped.items())),
+    )
 
 
 def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) -> _Found:
     names = ("node", "state", "boot", "run", "step", "rows", "dataset", "heap", "problem")
     data = {name: getattr(status, name) for name in names}
-    data |= {"dropped": dict(status.dropped), "waiting": list(status.waiting), "retained": retained}
+    data |= {"dropped": dict(status.dropped), "waiting": list(status.waiting), "stalled": status.stalled}
+    data["retained"] = retained
     words = [f"node {status.node} {status.state}"]
     if retained:
         words.append("(retained)")
@@ -202,6 +221,8 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
         words.append(f"{status.rows:,} readings" if status.dataset else "no data")
     if status.prepared > status.run:
         words.append(f"prepared for run {status.prepared}")
+    if status.stalled:
+        words.append("stalled: half of the nodes or more are missing")
     if status.waiting:
         words.append(f"waits for {clean(', '.join(map(str, status.waiting[:12])))}")
     if status.twin:

@@ -9,6 +9,7 @@ from rich.text import Text
 from dcka.monitor.events import clean, counts
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
+from dcka.mqtt.readiness import named
 
 SHOWN_EVENTS = 8
 SHOWN_NODES = 40
@@ -72,6 +73,12 @@ class StateTable:
             values = [run.ssd[step] for step in sorted(run.ssd)]
             unit = "" if run.in_units else " (grid)"
             lines.append(Text(f"  step {run.step}, SSD {values[-1]:.7g}{unit}  {sparkline(values, WIDTH)}"))
+        if run.epoch:
+            lines.append(
+                Text(f"  root: node {run.root}, since epoch {run.epoch} (scheduled: node {run.scheduled})")
+            )
+        if run.missing:
+            lines.append(Text(f"  without {clean(named(run.missing))} in all steps or some", style="yellow"))
         if run.done:
             lines.append(Text(f"  {len(run.done)} of {len(run.members)} nodes have given their result"))
         return lines
@@ -122,6 +129,8 @@ def _remarks(view: NodeView, now: float, member: bool) -> str:
         words.append("not in the network file")
     if status.twin:
         words.append("there twice")
+    if status.stalled:
+        words.append("stalled")
     if status.waiting:
         words.append(f"waits for {', '.join(map(str, status.waiting[:8]))}")
     if status.problem:

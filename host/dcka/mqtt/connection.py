@@ -29,7 +29,9 @@ CONNECT_S = 8.0
 ANSWER_S = 5.0  # for an acknowledgement over a connection that stands: a broker gives it in milliseconds
 CLOSE_S = 2.0
 KEEPALIVE_S = 10  # as the nodes' own: a broker that froze is noticed after one and a half of it
-RETRY_S = 0.3  # NATS refuses SUBSCRIBE for a moment after it has started
+RETRY_S = 0.1  # NATS refuses SUBSCRIBE for a moment after it has started
+# A node asks again after 0.25 s: what it tells of each step, once, is lost where the host is back after it.
+RECONNECT_S = (0.1, 1)
 MAX_PAYLOAD = 1 << 20
 MAX_WAITING = 100_000  # messages; more than a run makes, and a bound for what a mad publisher can do to us
 MAX_REASONS = 1000  # kinds of rejected messages that are told apart
@@ -90,7 +92,7 @@ class Connection:
             CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
         )
         self._client.connect_timeout = 3.0
-        self._client.reconnect_delay_set(1, 2)
+        self._client.reconnect_delay_set(*RECONNECT_S)  # type: ignore[arg-type]  # it takes fractions too
         if url.tls:
             self._client.tls_set_context(broker_context(url))
         if url.username:

@@ -21,6 +21,7 @@ from dcka_core.record import read_run
 _RESULT_NUMBERS = ("steps", "ssd", "sent", "bytes", "heard", "slots", "heap", "ms", "flags")
 # What a run has to come to at a node; its counters begin anew where it does.
 _RESULT_PROPER = ("steps", "converged", "ssd", "flags", "missing")
+CONFLICT = "conflict: it says other than before"
 _ALL_FLAGS = FINAL | CONVERGED | GOSSIP | KEPT | UNDECIDED
 
 
@@ -70,10 +71,11 @@ class Collector:
         require_ledger(record)
         known = self.results.get(node)
         if known is not None and not known.get("rebuilt"):
-            fewer = len(record["missing"]) < len(known["missing"])  # a node that has heard of a better end
-            if not fewer:
-                _require_same({name: known[name] for name in _RESULT_PROPER}, record)
+            if _proper(record) == _proper(known):
                 return None
+            # A node that has heard of a greater final says its result anew, behind its commit.
+            if not self.final(node) or _proper(record) != _proper(self._of_commit(node)):
+                raise PayloadError(CONFLICT)
         self.results[node] = record
         self.result_at.setdefault(node, message.at)
         return record
@@ -91,7 +93,8 @@ class Collector:
             self._require_tree(record)
         known = self._steps.setdefault(node, {})
         if step in known:
-            _require_same(known[step], record)
+            if known[step] != record:
+                raise PayloadError(CONFLICT)
             return None
         known[step] = record
         return record
@@ -121,8 +124,13 @@ class Collector:
 
     def rebuild_result(self, node: int) -> Json:
         """A result from the node's final commit, for one whose message was lost; counters are not in it."""
+        self.results[node] = record = {**self._of_commit(node), "rebuilt": True}
+        self.result_at[node] = self.commit_at[node]
+        return record
+
+    def _of_commit(self, node: int) -> Json:
         commit, members = self.commits[node], self._run.members
-        record = {
+        return {
             "v": 1,
             "run": self._number,
             "node": node,
@@ -131,11 +139,7 @@ class Collector:
             "ssd": commit.ssd,
             "flags": commit.flags,
             "missing": [one for index, one in enumerate(members) if commit.missing >> index & 1],
-            "rebuilt": True,
         }
-        self.results[node] = record
-        self.result_at[node] = self.commit_at[node]
-        return record
 
     def _of_this_run(self, node: int, message: Message) -> Json:
         record = read_object(message.payload)
@@ -149,7 +153,7 @@ class Collector:
 
     def _require_tree(self, record: Json) -> None:
         missing, epoch = set(wholes(record, "missing", ())), wholes(record, "epoch", (0, self._run.root, 0))
-        if not missing < self._members or len(epoch) != 3 or epoch[1] not in self._members:
+        if not missing < self._members or len(epoch) != 3 or epoch[1] != record["node"]:
             raise PayloadError("missing or epoch are out of bounds")
 
     def _require_gossip(self, record: Json) -> None:
@@ -162,6 +166,5 @@ class Collector:
         whole(record, "slots", low=1)
 
 
-def _require_same(first: Json, again: Json) -> None:
-    if any(again.get(name) != value for name, value in first.items()):
-        raise PayloadError("conflict: it says other than before")
+def _proper(result: Json) -> Json:
+    return {name: result[name] for name in _RESULT_PROPER}

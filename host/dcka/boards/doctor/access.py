@@ -6,9 +6,9 @@ import pwd
 import stat
 from dataclasses import dataclass
 
-from dcka.boards.doctor.usb import usb_chip
 from dcka.boards.doctor.verdicts import Check, ok, wrong
 from dcka.boards.ports import PortInfo, holder
+from dcka.boards.usb import usb_chip
 
 
 @dataclass(frozen=True)

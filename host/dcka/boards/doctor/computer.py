@@ -1,14 +1,13 @@
 """The computer's side: is there a board on the USB, has it a driver, and does another program get in the way?"""
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcka.boards.doctor.usb import UsbDevice, has_port, is_board, usb_chip, usb_devices
 from dcka.boards.doctor.verdicts import Check, note, ok, wrong
 from dcka.boards.ports import PortInfo
+from dcka.boards.usb import UsbDevice, has_port, is_board, usb_chip, usb_devices
 
 _BRLTTY_RULES = tuple(
     Path(folder) / name
@@ -19,11 +18,10 @@ _BRLTTY_RULES = tuple(
 
 @dataclass(frozen=True)
 class Computer:
-    """What has to be known of it. `system`: sys.platform. `wsl`: a Linux within Windows. `devices`: on its USB,
+    """What has to be known of it. `wsl`: a Linux within Windows. `devices`: on its USB,
     None where it does not tell. `programs`: names of those that run. `brltty_rule`: a udev rule hands USB serial
     chips to brltty; None for no such rule."""
 
-    system: str
     wsl: bool
     devices: tuple[UsbDevice, ...] | None
     programs: frozenset[str]
@@ -33,7 +31,6 @@ class Computer:
 def this_computer() -> Computer:
     """The facts of the computer that this runs on."""
     return Computer(
-        system=sys.platform,
         wsl="microsoft" in os.uname().release.lower(),
         devices=usb_devices(),
         programs=running_programs(),

@@ -97,8 +97,6 @@ class EmulatedBoard:
             flash=str(self._image.absolute()),
             gate=str(self._gate.file.absolute()),
             interpreter=str(Path(spec.origin).parent),
-            vfs_offset=VFS_OFFSET,
-            vfs_blocks=(self._flash_bytes - VFS_OFFSET) // BLOCK_BYTES,
         )
         record = json.dumps({"settings": asdict(settings), "faults": self._faults.record()})
         ours, theirs = socket.socketpair()
@@ -149,33 +147,41 @@ class EmulatedBoard:
 
         Raises `FilesystemError` where there is no whole file system.
         """
-        return read_littlefs(self._filesystem())
+        return read_littlefs(self._filesystem()[1])
 
     def put_files(self, files: Mapping[str, bytes | None]) -> None:
         """Write these files, or remove those that are None. For a board without power."""
-        self._put_filesystem(change_littlefs(self._filesystem(), files))
+        address, content = self._filesystem()
+        self._write(address, change_littlefs(content, files))
 
     def fill_flash(self, leave_blocks: int) -> None:
         """Fill its file system with one file, all but so many blocks of 4096 bytes. For a board without power."""
-        content = self._filesystem()
+        address, before = self._filesystem()
+        content = before
         # Pointers take a little of each block, and the directory may take two more.
-        blocks = free_blocks(content)
+        blocks = free_blocks(before)
         while free_blocks(content) > leave_blocks and blocks > 0:
             with contextlib.suppress(FilesystemError):
-                content = change_littlefs(self._filesystem(), {_FILLER: bytes(blocks * BLOCK_BYTES)})
+                content = change_littlefs(before, {_FILLER: bytes(blocks * BLOCK_BYTES)})
                 if free_blocks(content) >= leave_blocks:
                     break
             blocks -= 1
-        self._put_filesystem(content)
+        self._write(address, content)
 
-    def _filesystem(self) -> bytes:
+    def _filesystem(self) -> tuple[int, bytes]:
+        """Its address, and all of it."""
         if self._child is not None and self.on:
             raise BoardError(f"board {self.mac}: its files can be seen only while it is off")
-        return self.flash()[VFS_OFFSET:]
+        flash = self.flash()
+        place = image.file_system(flash, self.chip)
+        if place is None:
+            raise FilesystemError(f"board {self.mac}: there is no MicroPython on it, and no file system")
+        address, size = place
+        return address, flash[address : address + size]
 
-    def _put_filesystem(self, content: bytes) -> None:
+    def _write(self, address: int, content: bytes) -> None:
         with self._image.open("r+b") as file:
-            file.seek(VFS_OFFSET)
+            file.seek(address)
             file.write(content)
 
     def _make_flash(self, files: Mapping[str, bytes], micropython: bool) -> None:
@@ -190,7 +196,8 @@ class EmulatedBoard:
             firmware = image.micropython_image(self.chip)
             flash[start : start + len(firmware)] = firmware
         if files or micropython:
-            flash[VFS_OFFSET:] = build_littlefs(files, self._flash_bytes - VFS_OFFSET)
+            size = FLASH_BYTES - VFS_OFFSET
+            flash[VFS_OFFSET : VFS_OFFSET + size] = build_littlefs(files, size)
         self._image.write_bytes(flash)
 
     # ---- faults ----

@@ -9,15 +9,13 @@ import hashlib
 import struct
 
 from dcka.boards.chips import CHIPS as ALL_CHIPS
-from dcka.boards.images import TABLE_ADDRESS, Partition
+from dcka.boards.images import TABLE_ADDRESS, ImageError, Partition, parse_image
 
 FLASH_BYTES = 4 * 1024 * 1024
 VFS_OFFSET = 0x200000
 """Where MicroPython's own images for this flash have the file system."""
 APP_OFFSET = 0x10000
 VERSION = "1.29.0"
-MARK = b"MicroPython v"
-"""What the flash must hold for MicroPython to start."""
 MAGIC = 0xE9
 
 _HEADER = struct.Struct("<BBBBIB3sHBHH4sB")
@@ -62,10 +60,15 @@ def micropython_image(chip: str, version: str = VERSION, size: int = 64 * 1024) 
     return bytes(whole)
 
 
-def holds_micropython(flash: bytes, chip: str) -> bool:
-    """Whether a chip with this flash starts MicroPython."""
-    app = flash[APP_OFFSET:VFS_OFFSET]
-    return bootable(flash, chip) and app[:1] == bytes((MAGIC,)) and MARK in app
+def file_system(flash: bytes, chip: str) -> tuple[int, int] | None:
+    """(address, bytes) of the file system of the MicroPython that a chip with this flash starts; None where it starts
+    none: there is another program, a damaged one, one for another chip, or nothing.
+    """
+    try:
+        found = parse_image(flash[bootloader_offset(chip) :], "the flash")
+        return found.file_system(len(flash)) if found.chip.name == chip else None
+    except ImageError:
+        return None
 
 
 def bootable(flash: bytes, chip: str) -> bool:

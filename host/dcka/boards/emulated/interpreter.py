@@ -30,6 +30,7 @@ _INTERRUPT_GAP_S = 0.01
 # Its input is full: the program doesn't read.
 _FULL_GAP_S = 0.01
 _END_S = 5.0
+_STOP_S = 0.002
 # What is printed waits before the line, not in a large buffer in between: after Ctrl-C it would still come.
 _PRINTED_BYTES = 2048
 
@@ -71,6 +72,7 @@ class Interpreter:
     def __init__(self, machine: Machine, with_main: bool, raw: bool, interrupts: Callable[[], bool]) -> None:
         self._interrupts = interrupts
         self._queue = bytearray()
+        self._ahead = b""
         self._next_interrupt = 0.0
         self._output = _Output(raw)
         self._ours, theirs = socket.socketpair()
@@ -103,8 +105,19 @@ class Interpreter:
         """What came over the line; it reaches the interpreter in `pump`."""
         self._queue += content
 
+    @property
+    def ahead(self) -> bool:
+        """Whether `read` has something although the descriptor is not readable."""
+        return bool(self._ahead)
+
     def read(self) -> bytes | None:
         """What it printed, with a board's ends of line; None at its end."""
+        if self._ahead:
+            content, self._ahead = self._ahead, b""
+            return content
+        return self._received()
+
+    def _received(self) -> bytes | None:
         try:
             content = self._ours.recv(_PRINTED_BYTES)
         except BlockingIOError:
@@ -161,7 +174,10 @@ class Interpreter:
             return
         # It stands still meanwhile: what is found out still holds when the signal comes.
         os.kill(pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        else:  # macOS, until Python 3.13
+            time.sleep(_STOP_S)
         try:
             if not self._executing(pid):
                 self._send(_CTRL_C)
@@ -176,6 +192,9 @@ class Interpreter:
         try:
             status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         except OSError:
+            # It stands still: what it has printed is all here.
+            while content := self._received():
+                self._ahead += content
             return not self._output.prompted
         caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
         return caught is not None and bool(int(caught[1], 16) >> (signal.SIGINT - 1) & 1)

@@ -1,10 +1,11 @@
 """The ROM bootloader of an emulated board: esp32-mock-bootloader's server on our line, with this board's flash and MAC.
 
 The server comes as one blocking call for one client, so it runs in a thread; it imports esptool, which takes a fifth of
-a second, so it is imported when it is needed first.
+a second, so it is imported when it is needed first, or when `prepare` says that it will be.
 """
 
 import contextlib
+import importlib
 import mmap
 import queue
 import struct
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SYNC = b"\x07\x07\x12\x20\x55\x55\x55\x55"
 """The begin of what esptool sends until a bootloader answers, after the command's header of 8 bytes."""
 _BEGIN = b"\xc0"
+_SERVER = "esp32_mock_bootloader.server"
 _BLOCK_HEADER = struct.Struct("<IIII")
 
 
@@ -27,6 +29,11 @@ def find_sync(content: bytes) -> int:
     """Where a SYNC frame begins in what a client has sent; -1 where there is none."""
     place = content.find(SYNC)
     return max(0, content.rfind(_BEGIN, 0, place)) if place >= 0 else -1
+
+
+def prepare() -> None:
+    """Import what the bootloader needs, beside all else: under load a client would give up before that is done."""
+    threading.Thread(target=importlib.import_module, args=(_SERVER,), name="rom import", daemon=True).start()
 
 
 class Rom:

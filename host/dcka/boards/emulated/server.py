@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcka.boards.emulated import image
+from dcka.boards.emulated import image, rom
 from dcka.boards.emulated.faults import NEVER, Faults, Gate
 from dcka.boards.emulated.interpreter import Interpreter, Machine
 from dcka.boards.emulated.rom import Rom, find_sync
@@ -22,6 +22,7 @@ from dcka.boards.emulated.serial_line import SerialLine
 # As fast as a line of 921,600 baud. Without a limit a program that prints for ever would take a processor.
 _PRINTED_BYTES_PER_S = 100_000
 _PIECE_S = 0.05
+_BLOCK_BYTES = 4096  # filesystem.BLOCK_BYTES: its library would be loaded for this number
 _SYNC_TAIL = 64
 _SOFT_RESET = b"MPY: soft reboot\r\n"
 _RAW_BANNER = b"raw REPL; CTRL-B to exit\r\n"
@@ -41,13 +42,12 @@ class Settings:
     flash: str
     gate: str
     interpreter: str
-    vfs_offset: int
-    vfs_blocks: int
 
-    def machine(self) -> Machine:
-        """What its interpreter is started with."""
+    def machine(self, place: tuple[int, int]) -> Machine:
+        """What its interpreter is started with; `place`: address and bytes of the file system."""
+        address, size = place
         return Machine(
-            self.interpreter, self.heap, Path(self.flash), Path(self.gate), self.vfs_offset, self.vfs_blocks
+            self.interpreter, self.heap, Path(self.flash), Path(self.gate), address, size // _BLOCK_BYTES
         )
 
 
@@ -63,6 +63,7 @@ class Board:
         self.unplugged = False
         self.interpreter: Interpreter | None = None
         self._rom: Rom | None = None
+        self._place: tuple[int, int] | None = None
         self._recent = b""
         self._flashed = 0
         self._listen_at = 0.0
@@ -101,12 +102,16 @@ class Board:
         flash = Path(self._settings.flash).read_bytes()
         if not image.bootable(flash, self._settings.chip):
             self._print(b"invalid header: 0xffffffff\r\n")
-        elif image.holds_micropython(flash, self._settings.chip):
+            rom.prepare()  # all that can be done with it is to flash it
+        else:
+            self._place = image.file_system(flash, self._settings.chip)
             self._start(with_main=True, raw=False)
 
     def _start(self, with_main: bool, raw: bool) -> None:
-        self.interpreter = Interpreter(self._settings.machine(), with_main, raw, self._interrupted)
-        self._listen_at = 0.0
+        if self._place is not None:
+            machine = self._settings.machine(self._place)
+            self.interpreter = Interpreter(machine, with_main, raw, self._interrupted)
+            self._listen_at = 0.0
 
     def _ended(self, ended: Interpreter) -> None:
         """The interpreter's process is gone: a soft reset, or, if a signal ended it, a hard one."""
@@ -130,19 +135,26 @@ class Board:
 
     def from_line(self) -> None:
         """A client has written something."""
+        self._from_client(self._line.read())
+
+    def line_changed(self) -> None:
+        """Somebody has opened or closed the port. Out of the bootloader, the end of a client is the reset."""
+        if not self._line.changed() or self._rom is None:
+            return
+        # esptool waits for an answer to all that it writes: what is there is of the next client, if there is one.
         content = self._line.read()
+        if not self._line.heard:
+            self._rom.feed(content)
+        self._leave_rom()
+        if self._line.heard:
+            self._from_client(content)
+
+    def _from_client(self, content: bytes) -> None:
         if self.on and content and not self.faults.silent:
             if self._rom is not None:
                 self._to_rom(self._rom, content)
             else:
                 self._to_program(content)
-
-    def line_changed(self) -> None:
-        """Somebody has opened or closed the port. Out of the bootloader, the end of a client is the reset."""
-        if self._line.changed():
-            self.from_line()  # its last words
-            if self._rom is not None:
-                self._leave_rom()
 
     def _to_program(self, content: bytes) -> None:
         """What MicroPython gets, or nobody, until esptool asks for the bootloader: ptys can't carry its reset."""
@@ -164,18 +176,18 @@ class Board:
         )
         return self._rom
 
-    def _to_rom(self, rom: Rom, content: bytes) -> None:
+    def _to_rom(self, bootloader: Rom, content: bytes) -> None:
         self._flashed += len(content)
         limit = self.faults.unplug_after_flashed
         if limit is not None and self._flashed > limit:
             self.unplugged = True
         else:
-            rom.feed(content)
+            bootloader.feed(content)
 
     def _leave_rom(self) -> None:
-        rom, self._rom = self._rom, None
-        if rom is not None:
-            rom.leave()
+        if self._rom is not None:
+            self._rom.leave()
+            self._rom = None
         self._hard_reset()
 
     def from_interpreter(self) -> None:
@@ -220,8 +232,12 @@ class Board:
         waits = [0.01] if self._line.waiting else []
         if self._late:
             waits.append(self._late[0][0] - now)
+        if self.interpreter is not None and self.interpreter.ahead:
+            self.from_interpreter()
         if self.interpreter is not None:
             wait = self.interpreter.pump()
+            if self.interpreter.ahead:
+                waits.append(0.0)
             if wait is not None:
                 waits.append(wait)
             if self._listen_at > now:

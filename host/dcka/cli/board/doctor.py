@@ -60,24 +60,18 @@ def command(
 
     The exit code is 0 if nothing has to be put right, else 1.
     """
-    from dcka.boards.doctor.examine import examine_boards, examine_computer, visit
+    from dcka.boards.doctor.examine import examine_computer
     from dcka.boards.doctor.verdicts import all_well
-    from dcka.boards.flashing import PARALLEL
     from dcka.boards.ports import chosen_ports, find_ports
+    from dcka.boards.usb import is_board
 
     listed = find_ports()
-    chosen = chosen_ports(ports, False) if ports else listed
+    chosen = chosen_ports(ports, all_) if ports else listed
     checks = examine_computer(listed, chosen)
     if ports or all_:
         closed = {check.port for check in checks if check.verdict == "wrong"}
-        reachable = [port for port in chosen if port.path not in closed]
-        names = _names()
-        checks += examine_boards(
-            reachable,
-            _expected(network, state, names),
-            jobs or PARALLEL,
-            visit=lambda port: visit(port, wait_s, names),
-        )
+        meant = [port for port in chosen if port.path in ports or is_board(port)]
+        checks += _examined([port for port in meant if port.path not in closed], network, state, wait_s, jobs)
         # A board's checks below those of its port.
         places = ["", *(port.path for port in chosen)]
         checks.sort(key=lambda check: places.index(check.port))
@@ -86,6 +80,22 @@ def command(
     if listed and not (ports or all_):
         output.say("no board was touched; to examine one, which interrupts it: --port PATH, or --all")
     return 0 if well else 1
+
+
+def _examined(
+    ports: "Sequence[PortInfo]", network: Path | None, state: Path | None, wait_s: float, jobs: int | None
+) -> "list[Check]":
+    """The boards on these ports."""
+    from dcka.boards.doctor.examine import examine_boards, visit
+    from dcka.boards.flashing import PARALLEL
+
+    names = _names()
+    return examine_boards(
+        ports,
+        _expected(network, state, names),
+        jobs or PARALLEL,
+        visit=lambda port: visit(port, wait_s, names),
+    )
 
 
 def _names() -> Mapping[str, Mapping[str, str]]:

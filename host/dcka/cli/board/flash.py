@@ -77,12 +77,13 @@ def command(
     from dcka.boards.flash_ports import flash_ports, slower_than
     from dcka.boards.flashing import BAUDS, PARALLEL
     from dcka.boards.ports import chosen_ports
+    from dcka.cli.board.places import boards_among
 
-    chosen = chosen_ports(ports, all_)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     images: dict[str, Image] = {}
-    image_for = _images(image, sha256, allow_old, images, output)
+    image_for = image_source(image, sha256, allow_old, images, output)
     begun = time.monotonic()
-    with _bars(output, [port.path for port in chosen]) as tell:
+    with progress_bars(output, [port.path for port in chosen]) as tell:
         outcomes = flash_ports(
             [port.path for port in chosen],
             image_for,
@@ -94,7 +95,7 @@ def command(
     return _report(outcomes, images, time.monotonic() - begun, output)
 
 
-def _images(
+def image_source(
     file: Path | None, sha256: str | None, allow_old: bool, known: "dict[str, Image]", output: Output
 ) -> "Callable[[Chip], Image]":
     """What gives the image for a chip, and notes it in `known`. A file is read at once: raises BoardError."""
@@ -177,7 +178,7 @@ def _show(outcomes: "Sequence[FlashOutcome]", images: "dict[str, Image]", wall_s
 
 
 @contextlib.contextmanager
-def _bars(output: Output, ports: Sequence[str]) -> "Iterator[OnProgress | None]":
+def progress_bars(output: Output, ports: Sequence[str]) -> "Iterator[OnProgress | None]":
     """A bar for each board on a terminal; nothing elsewhere."""
     if not output.console.is_terminal:
         yield None

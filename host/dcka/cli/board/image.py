@@ -1,7 +1,5 @@
 """`dcka board image`: MicroPython, firmware, configuration and data onto boards in one go."""
 
-import hashlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dcka.cli.board.flash import _bars, _images
-from dcka.cli.board.provision import _is_asked, _prompt, _secrets
+from dcka.cli.board.flash import image_source, progress_bars
+from dcka.cli.board.image_file import chip_for, require_chip, write_image
+from dcka.cli.board.provision import can_ask, prompt_for, secrets_for
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -26,6 +25,7 @@ from dcka.cli.readings import dataset_of, reading_options, warn_of_k
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
+    from dcka.boards.assigning import Assignment
     from dcka.boards.first_install import Written
     from dcka.boards.flashing import Detected
     from dcka.boards.ports import PortInfo
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FLASH_MB = 4
-_OWNER_ONLY = 0o600
 
 
 @click.command(
@@ -121,21 +120,21 @@ def command(
     begun = time.monotonic()
     config = configuration(network)
     place = state_of(config, state)
-    asked = Sources(wifi_password_file, broker_password_file, prompt=_prompt if _is_asked() else None)
-    chosen = _chosen(ports, all_, file_out, node, chip, config)
+    asked = Sources(wifi_password_file, broker_password_file, prompt=prompt_for if can_ask() else None)
+    chosen = _chosen(ports, all_, file_out, node, chip, config, output)
     readings = _readings(file, data, config, reading, output)
     recipe = _recipe(config, place, broker, chosen, asked, source, readings)
     known: dict[str, Any] = {}
-    image_for = _images(image, sha256, allow_old, known, output)
+    image_for = image_source(image, sha256, allow_old, known, output)
     if file_out is not None and node is not None:
-        chosen_chip = _chip(chip, image)
-        return _to_file(
-            file_out, recipe.version(node, chosen_chip.march), image_for(chosen_chip), flash_mb, output
-        )
+        meant = chip_for(chip, image)
+        found = image_for(meant)
+        require_chip(found, meant)
+        return write_image(file_out, recipe.version(node, meant.march), found, flash_mb, output)
     from dcka.boards.first_install import install
     from dcka.boards.registry import Registry
 
-    with _bars(output, [port.path for port in chosen]) as tell:
+    with progress_bars(output, [port.path for port in chosen]) as tell:
         results = install(
             [port.path for port in chosen],
             image_for,
@@ -178,12 +177,19 @@ class _Versions:
 
     def __call__(self, found: "Sequence[Detected]") -> "Mapping[str, Version | DckaError]":
         from dcka.boards.assigning import Candidate, assigned
-        from dcka.boards.first_install import native_march
-        from dcka.errors import DckaError
 
         infos = {info.path: info for info in self.chosen}
         candidates = [Candidate(infos[board.port], board.mac) for board in found]
-        plan = assigned(candidates, self.recipe.config.ids, self.registry.boards(), self.node)
+        with self.registry.alone():
+            plan = assigned(candidates, self.recipe.config.ids, self.registry.boards(), self.node)
+            return self._versions(plan, found)
+
+    def _versions(
+        self, plan: "Sequence[Assignment]", found: "Sequence[Detected]"
+    ) -> "Mapping[str, Version | DckaError]":
+        from dcka.boards.first_install import native_march
+        from dcka.errors import DckaError
+
         chips = {board.mac: board.chip for board in found}
         versions: dict[str, Version | DckaError] = {}
         for one in plan:
@@ -209,9 +215,11 @@ def _chosen(
     node: int | None,
     chip: str | None,
     config: "Config",
+    output: Output,
 ) -> "list[PortInfo]":
     """The boards that are meant; none for --output. Raises UsageError for what does not go together."""
     from dcka.boards.ports import chosen_ports
+    from dcka.cli.board.places import boards_among
     from dcka.topology.graph import named_ids
 
     if file_out is not None and (ports or all_):
@@ -224,7 +232,7 @@ def _chosen(
         raise UsageError(f"--node {node} is not in the network; its nodes are {named_ids(config.ids)}")
     if file_out is not None:
         return []
-    chosen = chosen_ports(ports, all_)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     if node is not None and len(chosen) > 1:
         raise UsageError(f"--node {node} is one id, and there are {len(chosen)} boards: name one with --port")
     return chosen
@@ -263,50 +271,7 @@ def _recipe(
     config = config.replaced("network", broker=str(url))
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
-    return _Recipe(config, _secrets(config, chosen, asked), source, readings)
-
-
-def _chip(name: str | None, image: Path | None) -> Any:
-    """The chip that a file is for. Raises UsageError where nobody says it."""
-    from dcka.boards.chips import chip_named
-    from dcka.boards.images import read_image
-
-    if name is not None:
-        return chip_named(name)
-    if image is not None:
-        return read_image(image).chip
-    raise UsageError("--output needs --chip NAME, or --image FILE, which says it")
-
-
-def _to_file(file: Path, version: "Version", image: Any, flash_mb: int, output: Output) -> int:
-    from dcka.boards.first_install import in_one_piece, parts_for
-
-    content = in_one_piece(parts_for(image, version, flash_mb * 1024 * 1024))
-    try:
-        # Made for its owner alone before there is a password in it.
-        file.unlink(missing_ok=True)
-        with open(file, "xb", opener=lambda path, flags: os.open(path, flags, _OWNER_ONLY)) as stream:
-            stream.write(content)
-    except OSError as error:
-        raise UsageError(f"--output {file} cannot be written: {error.strerror}") from error
-    record = {
-        "file": file,
-        "chip": image.chip.name,
-        "address": image.offset,
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "node": version.node,
-        "network": version.network,
-        "folder": version.folder,
-        "micropython": image.version_text,
-        "data": version.data is not None,
-    }
-    output.result(
-        record,
-        f"{file}: node {version.node} of {version.network} for an {image.chip.title} ({len(content):,} bytes); "
-        f"to be written at {image.offset:#x} of the flash",
-    )
-    return 0
+    return _Recipe(config, secrets_for(config, chosen, asked), source, readings)
 
 
 def _report(results: "Sequence[Written]", readings: "Dataset | None", wall_s: float, output: Output) -> int:

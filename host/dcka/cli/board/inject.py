@@ -15,6 +15,8 @@ from dcka.cli.readings import dataset_of, facts_of, reading_options, warn_of_k
 
 if TYPE_CHECKING:
     from dcka.boards.serial_inject import BoardResult
+    from dcka.config import State
+    from dcka.inject.dataset import Dataset
 
 
 @click.command(
@@ -51,16 +53,18 @@ def command(
     each board says which node it is, and gets that node's part. The board is asked for its free space before the
     first byte, keeps its old data until the new ones are verified on it, and restarts. A transfer that was cut goes
     on where it was with the same call. Where no board failed, the data set is kept for dcka run and dcka check.
+    A run that is under way is interrupted at the boards.
 
     The exit code is that of the first board that failed.
     """
     from dcka.boards.flashing import PARALLEL
     from dcka.boards.ports import chosen_ports
     from dcka.boards.serial_inject import inject_boards, totals
+    from dcka.cli.board.places import boards_among
 
     config = configuration(network)
     dataset = dataset_of(file, data, config, reading)
-    chosen = [port.path for port in chosen_ports(ports, all_)]
+    chosen = [port.path for port in boards_among(chosen_ports(ports, all_), all_, output)]
     for sentence in dataset.report.sentences():
         output.say(sentence)
     warn_of_k(dataset, config, output)
@@ -69,15 +73,18 @@ def command(
         results = inject_boards(chosen, dataset, config.network.name, jobs or PARALLEL, tell)
     failed = [result for result in results if result.error]
     if not failed:
-        folder = state_of(config, state)
-        folder.make_folder(folder.folder)
-        dataset.save(folder.folder)
+        _keep(dataset, state_of(config, state))
     wall_s = time.monotonic() - begun
     record = {**facts_of(dataset), **totals(results, config.ids), "kept": not failed, "wall_s": wall_s}
     output.result(record, _words(record, results))
     for result in failed:
         output.say(f"dcka: {result.error}")
     return failed[0].exit_code if failed else 0
+
+
+def _keep(dataset: "Dataset", folder: "State") -> None:
+    folder.make_folder(folder.folder)
+    dataset.save(folder.folder)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ _NOTICES = {"opened": "listening", "gone": "gone", "waiting": "waiting"}
     ),
 )
 @click.option("--port", "ports", multiple=True, metavar="PATH", help="A board's port; may be repeated.")
-@click.option("--all", "all_", is_flag=True, help="Every board, those that come later too.")
+@click.option("--all", "all_", is_flag=True, help="Every board, those that are plugged in later too.")
 @click.option(
     "--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="End by itself after so long."
 )
@@ -61,9 +61,10 @@ def command(
     waiting), port, node, sure, mac, time (seconds since 1970) and text.
     """
     from dcka.boards.ports import chosen_ports
+    from dcka.boards.usb import is_board
     from dcka.cli.board.places import registry_for
 
-    wanted = chosen_ports(ports, all_)
+    wanted = [port for port in chosen_ports(ports, all_) if not all_ or is_board(port)]
     follower = _follower(wanted, all_, registry_for(network, state))
     tell = _Printer(as_json, timestamps)
     end = math.inf if seconds is None else time.monotonic() + seconds
@@ -81,12 +82,17 @@ def _follower(wanted: "Sequence[PortInfo]", all_: bool, registry: "Registry | No
     from dcka.boards.listening import Listener
     from dcka.boards.logs import Follower
     from dcka.boards.ports import find_ports
+    from dcka.boards.usb import is_board
     from dcka.boards.whose import Identity, who_is
+
+    def scan() -> "list[PortInfo]":
+        # Opening a port moves its DTR, which some other devices take for a reset.
+        return [port for port in find_ports() if not all_ or is_board(port)]
 
     def who(info: "PortInfo") -> Identity:
         return who_is(info, find_ports(), registry.boards() if registry else ())
 
-    return Follower(wanted, all_, find_ports, Listener, who, _names())
+    return Follower(wanted, all_, scan, Listener, who, _names())
 
 
 def _names() -> Mapping[str, Mapping[str, str]]:

@@ -1,11 +1,14 @@
-"""Where the verbs for boards find the network and what was noted of its boards, without insisting on either."""
+"""Which boards a verb is about, and where it finds the network and what was noted of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dcka.cli.options import configuration
+from dcka.cli.output import Output
 
 if TYPE_CHECKING:
+    from dcka.boards.ports import PortInfo
     from dcka.boards.registry import Registry
     from dcka.config import Config
 
@@ -20,6 +23,22 @@ def config_if_any(network: Path | None) -> "Config | None":
     if network is None and not Path(FILE_NAME).is_file():
         return None
     return configuration(network)
+
+
+def boards_among(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
+    """With --all, only ports that a board may be behind: nothing is written to a printer. Raises PortMissing."""
+    from dcka.boards.errors import PortMissing
+    from dcka.boards.usb import is_board
+
+    boards = [port for port in chosen if not all_ or is_board(port)]
+    for port in chosen:
+        if port not in boards:
+            output.say(
+                f"not opened: {port}: no ESP32 board has this USB chip; if one is there: --port {port.path}"
+            )
+    if not boards:
+        raise PortMissing("no port has an ESP32 board behind it: dcka board doctor says what to try")
+    return boards
 
 
 def registry_for(network: Path | None, state: Path | None) -> "Registry | None":

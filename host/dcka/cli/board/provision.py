@@ -98,40 +98,25 @@ def command(
     from dcka.boards.ports import chosen_ports
     from dcka.boards.registry import Registry
     from dcka.boards.secrets import Sources
+    from dcka.cli.board.places import boards_among
 
     begun = time.monotonic()
     config = configuration(network)
     place = state_of(config, state)
-    chosen = _boards(chosen_ports(ports, all_), all_, output)
+    chosen = boards_among(chosen_ports(ports, all_), all_, output)
     _check_node(node, chosen, config)
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     config = config.replaced("network", broker=str(url))
-    secrets = _secrets(
+    secrets = secrets_for(
         config,
         chosen,
-        Sources(wifi_password_file, broker_password_file, prompt=_prompt if _is_asked() else None),
+        Sources(wifi_password_file, broker_password_file, prompt=prompt_for if can_ask() else None),
     )
     with _progress(output, chosen) as tell, Fleet(chosen, jobs, tell) as fleet:
         fleet.look(source)
         _assign(fleet, config, Registry(place), secrets, node, source, output)
         fleet.provision(None if no_wait else timeout)
     return _report(fleet.sessions, time.monotonic() - begun, output)
-
-
-def _boards(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
-    """With --all, only ports that a board may be behind: nothing is written to a printer. Raises PortMissing."""
-    from dcka.boards.doctor.usb import is_board
-    from dcka.boards.errors import PortMissing
-
-    boards = [port for port in chosen if not all_ or is_board(port)]
-    for port in chosen:
-        if port not in boards:
-            output.say(
-                f"not opened: {port}: no ESP32 board has this USB chip; if one is there: --port {port.path}"
-            )
-    if not boards:
-        raise PortMissing("no port has an ESP32 board behind it: dcka board doctor says what to try")
-    return boards
 
 
 def _check_node(node: int | None, chosen: "Sequence[PortInfo]", config: "Config") -> None:
@@ -146,7 +131,7 @@ def _check_node(node: int | None, chosen: "Sequence[PortInfo]", config: "Config"
         raise UsageError(f"--node {node} is one id, and there are {len(chosen)} boards: name one with --port")
 
 
-def _secrets(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources") -> "Secrets":
+def secrets_for(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources") -> "Secrets":
     """The passwords that the nodes need. Raises UsageError where a board would have no network at all."""
     from dcka.boards.broker_choice import is_pty
     from dcka.boards.secrets import gathered
@@ -157,15 +142,17 @@ def _secrets(config: "Config", chosen: "Sequence[PortInfo]", sources: "Sources")
             f'{config.source.name} names no Wi-Fi, and {boards[0]} is a board: write ssid = "NAME" under [wifi]'
         )
     broker = config.network.broker
+    if broker is not None:
+        broker.for_node()  # an encrypted one whose authority nobody has named is refused
     return gathered(sources, config.wifi.ssid, broker.username if broker is not None else None)
 
 
-def _is_asked() -> bool:
+def can_ask() -> bool:
     """Whether a person sits there to be asked for a password."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _prompt(what: str) -> str:
+def prompt_for(what: str) -> str:
     return str(click.prompt(what, hide_input=True, default="", show_default=False, err=True))
 
 
@@ -185,21 +172,22 @@ def _assign(
 
     boards = {session.path: session for session in fleet.well}
     candidates = [session.candidate(config.network.name) for session in boards.values()]
-    plan = assigned(candidates, config.ids, registry.boards(), node)
+    with registry.alone():
+        plan = assigned(candidates, config.ids, registry.boards(), node)
+        before = {one.mac: registry.assign(one.mac, one.node) for one in plan}
     for one in plan:
         _say(one, boards[one.port.path], output)
+        registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
     for one in plan:
         session = boards[one.port.path]
         march = session.facts.march if session.facts is not None else None
         try:
-            before = registry.assign(one.mac, one.node)
-            registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
             session.version = wanted_version(config, one.node, march, secrets, source)
         except DckaError as error:
             session.error = error
             continue
-        if before is not None:
-            output.say(f"note: node {one.node} was the board {before}, which has no id now")
+        if before[one.mac] is not None:
+            output.say(f"note: node {one.node} was the board {before[one.mac]}, which has no id now")
 
 
 def _say(one: "Assignment", session: "Session", output: Output) -> None:
