@@ -104,16 +104,17 @@ class Session(tree.Session):
         self.now = now
         self.asleep = 0
         turns = self.turns
-        outage = turns.outage
-        if turns.away:
+        outage, slept = turns.outage, turns.away
+        if slept:
             turns.back(now)
-            if outage:
-                # Nobody could be heard: that says nothing of the others.
-                self.stall_at = ticks.add(now, self.stall_ms(0))
-            else:
-                self.act(now)
-                self._settle(now)
-                return
+        if self.slotted():
+            self.act(now)
+        if slept and not outage:
+            self._settle(now)
+            return
+        if outage:
+            # Nobody could be heard: that says nothing of the others.
+            self.stall_at = ticks.add(now, self.stall_ms(0))
         super().reconnected(now)
 
     def describe(self, status: "dict[str, Any]") -> None:
@@ -192,6 +193,12 @@ class Session(tree.Session):
         if self.slotted() and (not self.done or turns.unsaid):
             due = turns.next_look(now, *self.progress())
             self.deadline = due if turns.away else ticks.earliest(self.deadline, due)
+
+    def _adopt(self, commit: "Commit", now: int) -> None:
+        super()._adopt(commit, now)
+        if not self.root:
+            # What children have said was for the step before.
+            self.turns.came = []
 
     def _settle(self, now: int) -> None:
         super()._settle(now)

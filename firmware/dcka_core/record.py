@@ -198,7 +198,7 @@ def read_rows(record: "dict[str, Any]") -> Rows:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
         if "slots" in record:
-            rows.slots = _slots(record["slots"])
+            rows.slots = _read_slots(record["slots"])
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
@@ -207,7 +207,7 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     return rows
 
 
-def _slots(record: "dict[str, Any]") -> "Slots":
+def _read_slots(record: "dict[str, Any]") -> "Slots":
     """(up, get, down, hear): in which slot of a period a node sends its sums, is sent the outcome, passes it on; and
     those in which children send. 0 is the beacon's, and stands for none.
     """

@@ -86,7 +86,8 @@ class Turns:
             return False
         self.phase = ticks.add(self.phase, passed * self.span)
         self.number += passed
-        self.missed += passed
+        # One, also where it slept through several.
+        self.missed += 1
         self._anew()
         self.fresh = self.mine
         if self.mine:
@@ -161,14 +162,15 @@ class Turns:
     def next_look(self, now: int, complete: bool, got: bool) -> int:
         """The tick at which there is something to do or to decide."""
         if self.away:
-            over = self._woke if ticks.diff(self._woke, now) > 0 else self._give_up_at()
-            return over
+            return self._woke if ticks.diff(self._woke, now) > 0 else self._give_up_at()
         where = self.where(now)
         ends = [self.up * self.slot_ms + self.slot_ms // 2, 0]
         for window in self._windows(complete, got):
             ends.extend(window)
         ends.append(self.span)
-        return ticks.add(self.phase, min([end for end in ends if end > where]))
+        ends = [end for end in ends if end > where]
+        # The period is over, and the next one has not begun yet: at once.
+        return ticks.add(self.phase, min(ends)) if ends else now
 
     # ---- sleep ----
 
