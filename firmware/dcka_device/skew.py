@@ -2,6 +2,8 @@
 
 import time
 
+from dcka_core.ticks import PERIOD, diff
+
 
 class Skewed:
     """The clock of `time`, so many millionths fast, in the words that the shell has for it.
@@ -11,12 +13,15 @@ class Skewed:
 
     def __init__(self, ppm: int) -> None:
         self._ppm = ppm
-        self._since = time.ticks_ms()
+        self._last = _true()
+        self._passed = 0
 
     def ticks_ms(self) -> int:
-        # From the start on, in whole numbers: a float has no room for the bits.
-        passed = time.ticks_ms() - self._since
-        return self._since + passed + passed * self._ppm // 1000000
+        now = _true()
+        self._passed += diff(now, self._last)
+        self._last = now
+        # In whole numbers: a float has no room for the bits.
+        return self._passed + self._passed * self._ppm // 1000000
 
     def sleep_ms(self, wait_ms: int) -> None:
         time.sleep_ms(wait_ms * 1000000 // (1000000 + self._ppm))
@@ -26,3 +31,9 @@ class Skewed:
 
     def ticks_diff(self, end: int, start: int) -> int:
         return time.ticks_diff(end, start)
+
+
+def _true() -> int:
+    ticks = time.ticks_ms()
+    now: int = ticks & (PERIOD - 1)
+    return now

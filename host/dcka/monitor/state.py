@@ -13,7 +13,7 @@ from dcka.monitor.events import Event, clean, counts
 from dcka.monitor.progress import RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
-from dcka.mqtt.statuses import PayloadError, read_object, wholes
+from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, wholes
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
@@ -38,7 +38,7 @@ class NodeView:
     def state(self, now: float) -> str:
         """The state that it said, or `silent` where nothing was heard of it for too long."""
         heard = self.known_at if self.live_at is None else self.live_at
-        if self.status.online and now - heard > SILENT_S:
+        if self.status.online and now - heard > SILENT_S + 1.1 * self.status.until_ms / 1000:
             return "silent"
         return self.status.state
 
@@ -193,8 +193,9 @@ _Found = tuple[str, str, dict[str, Any], bool]
 
 
 def _seen(status: NodeStatus) -> tuple[object, ...]:
-    """What makes a status news: a heartbeat is none, and of steps others tell."""
-    told = (status.state, status.run, status.prepared, status.dataset, status.problem, status.waiting)
+    """What makes a status news: a heartbeat and a nap between two slots are none, and of steps others tell."""
+    state = "running" if status.state == ASLEEP else status.state
+    told = (state, status.run, status.prepared, status.dataset, status.problem, status.waiting)
     return (
         status.boot,
         status.nonce,

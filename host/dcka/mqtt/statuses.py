@@ -1,7 +1,8 @@
 """What the nodes say of themselves on `status/<i>`: read with care, and the newest of each kept."""
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,9 @@ OFFLINE = "offline"
 ASLEEP = "asleep"
 STATES = ("ready", "running", "done", ASLEEP, OFFLINE)
 _MOST = (1 << 63) - 1
+# A board joins its Wi-Fi within 1.6 s of waking; a sleeper that is later by this, and a tenth of its sleep for its
+# clock, is gone: one that dies asleep leaves no will.
+OVERSLEPT_S = 5.0
 
 
 class PayloadError(DckaError):
@@ -133,7 +137,9 @@ class Statuses:
     `twins`: ids of two nodes, by what we have seen or a node says itself; `seen_twice`: by what we have seen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said_at: dict[int, float] = {}
         self.by_node: dict[int, NodeStatus] = {}
         self.twins: set[int] = set()
         self.seen_twice: set[int] = set()
@@ -156,6 +162,9 @@ class Statuses:
             nonces[:] = [*[nonce for nonce in nonces if nonce != status.nonce][-7:], status.nonce]
         if status.twin:
             self.twins.add(node)
+        if self.by_node.get(node) != status:
+            # Else it is the same word again: what is retained comes with every subscription.
+            self._said_at[node] = self._clock()
         self.by_node[node] = status
         return status
 
@@ -164,6 +173,12 @@ class Statuses:
         return self.by_node.get(node)
 
     def online(self, node: int) -> bool:
-        """Whether the node is there."""
+        """Whether the node is there; one that sleeps is, until it has overslept."""
         status = self.by_node.get(node)
-        return status is not None and status.online
+        return status is not None and status.online and not self._overslept(status)
+
+    def _overslept(self, status: NodeStatus) -> bool:
+        if status.state != ASLEEP:
+            return False
+        late_s = self._clock() - self._said_at[status.node] - 1.1 * status.until_ms / 1000
+        return late_s > OVERSLEPT_S

@@ -292,7 +292,7 @@ class _Course:
         """Say whom the run waits for: who was missed half a second ago too, and once each time, or where it stalls."""
         statuses = self.inbox.statuses
         troubled = any(
-            not status.online or status.waiting or status.problem
+            not statuses.online(node) or status.waiting or status.problem
             for node in self._members
             if (status := statuses.get(node)) is not None
         )
