@@ -23,6 +23,9 @@ MAX_PERIOD = 24
 # A node that has heard nothing for so many periods sleeps for one, then for two and for four.
 AWAKE_CAP = 4
 _DOUBLINGS = 2
+# To associate costs an ESP32 as much as 4.5 times as long associated (docs/energy.md). A node allows for a quarter more
+# time than that takes, so that shorter sleeps than four of these are not worth it.
+_WORTH = 4
 # Of a beacon's numbers: half a period of the clock.
 _MOST = 1 << 28
 
@@ -60,7 +63,7 @@ class Turns:
         self._heard = 0
         self._doubted = False
         # From waking to being connected; it is learnt.
-        self._lead = slot_ms // _LATE
+        self._lead = slot_ms // 8
         self._woke = now
         self._awake_ms = 0
 
@@ -188,7 +191,7 @@ class Turns:
             if begin > where:
                 ahead = min(ahead, begin)
         gap = ahead - where
-        return gap - self._lead if gap >= 2 * self._lead else 0
+        return gap - self._lead if gap >= _WORTH * self._lead else 0
 
     def _tired(self) -> int:
         """Nobody was heard for as long as a battery has for it."""

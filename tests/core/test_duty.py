@@ -430,6 +430,13 @@ def test_a_beacon_is_read_as_it_was_written():
     assert raises(MessageError, read_beacon, write_beacon(run, 7, 3, 12, (1 << 28) + 1, 0), run)
 
 
+def test_the_bytes_of_a_beacon():
+    """By hand, from the protocol: version and type, run, sender, boot, step, period, late."""
+    scene = new_scene()
+    payload = write_beacon(_run(scene), 7, 3, 12, 300, 5)
+    assert bytes(payload) == bytes([0x17, 1, 7, 3, 12, 0xAC, 2, 5])
+
+
 def test_beacons_of_others_are_dropped():
     scene = new_scene()
     scene.start()

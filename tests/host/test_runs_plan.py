@@ -60,7 +60,7 @@ def test_slots_are_in_the_record_and_the_rows_and_a_node_reads_them():
 def test_short_slots_are_said_to_be_for_desktops():
     notes = plan(network(slot_ms=60), record_of(), 1).notes
     assert "ESP32 boards would not sleep" in notes[-1]
-    assert "from slot_ms = 2022 on" in notes[-1]
+    assert "from slot_ms = 2306 on" in notes[-1]
 
 
 def test_slots_are_for_the_exact_consensus_and_for_more_than_one_node():

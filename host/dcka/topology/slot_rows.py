@@ -12,8 +12,9 @@ from itertools import pairwise
 from dcka.topology.graph import TopologyError
 from dcka_core.slots import MAX_PERIOD, guard_ms
 
-BOARD_ASSOCIATION_MS = 1600
-"""An ESP32 by DHCP, from waking to connected (docs/energy.md). A node sleeps for no less than twice that."""
+BOARD_ASSOCIATION_MS = 730
+"""An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600. A node sleeps for no less
+than five times that."""
 
 Record = dict[str, object]
 Parents = Mapping[int, int]
@@ -75,10 +76,10 @@ def board_slot_ms(made: SlotRows) -> int | None:
     """The smallest slot_ms with which a board of this tree sleeps at all in an undisturbed step; None where none does.
 
     Between the end of slot a and slot b there are (b − a − 1 − b/24 − 1/4) · slot_ms, the guard of b taken off, and a
-    node sleeps where that is no less than twice an association.
+    node sleeps where that is no less than five associations.
     """
     widest = max((_gap(row, made.period) for row in made.rows.values()), default=Fraction(0))
-    return None if widest <= 0 else -(-2 * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
+    return None if widest <= 0 else -(-5 * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
 
 
 def _gap(row: Record, period: int) -> Fraction:
