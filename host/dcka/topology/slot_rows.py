@@ -13,8 +13,8 @@ from dcka.topology.graph import TopologyError
 from dcka_core.slots import MAX_PERIOD, guard_ms
 
 BOARD_ASSOCIATION_MS = 730
-"""An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600. A node sleeps for no less
-than five times that."""
+"""An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600. A node sleeps for no
+less than five times that."""
 
 Record = dict[str, object]
 Parents = Mapping[int, int]
