@@ -213,7 +213,8 @@ def _read_slots(record: "dict[str, Any]") -> "Slots":
     """
     if not isinstance(record, dict):
         raise CoreError("slots is no object")
-    up, get, down = [_whole(record, key, 0, 23) for key in ("up", "get", "down")]
+    # In one string: three short ones would stay on a small heap as names.
+    up, get, down = [_whole(record, key, 0, 23) for key in ["up", "get", "down"]]
     return up, get, down, _numbers(record, "hear", 1, 23)
 
 

@@ -11,7 +11,10 @@ except ImportError:  # a desktop's build without it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
+
+    from dcka_device.store import Store
 
 # As boot.py has it, which can't be imported: it runs.
 _FAILED_FILE = "failed.txt"
@@ -31,6 +34,27 @@ class Guard:
     def __init__(self) -> None:
         self._watchdog = _watchdog(_WATCHDOG_MS)
         self._began: Any = time.ticks_ms()
+
+    def parts(
+        self,
+        settings: "dict[str, Any]",
+        boot: int,
+        store: "Store",
+        clock: "Callable[[], int]",
+        jitter: "Callable[[int], int]",
+    ) -> "tuple[Any, Any]":
+        """Console and radio: an emulated node has neither, and not the heap for them, nor for their names.
+
+        Without `wifi` the board has a network by other means, as an emulated board has.
+        """
+        from dcka_device.console import Console
+
+        console = Console(settings, boot)
+        if not settings.get("wifi"):
+            return console, None
+        from dcka_device.wifi import Radio
+
+        return console, Radio(settings["wifi"], store, clock, jitter)
 
     def alive(self, online: bool) -> None:
         """The program turns; with a broker, or for two minutes already, this start has come to something."""

@@ -96,18 +96,7 @@ class Shell:
         self._radio: Any = None
         self._console: Any = None
         if guard:
-            self._add_board_parts(settings, boot)
-
-    def _add_board_parts(self, settings: "dict[str, Any]", boot: int) -> None:
-        """Console and radio: an emulated node has neither, and not the heap for them."""
-        from dcka_device.console import Console
-
-        self._console = Console(settings, boot)
-        # Without it the board has a network by other means, as an emulated board has.
-        if settings.get("wifi"):
-            from dcka_device.wifi import Radio
-
-            self._radio = Radio(settings["wifi"], self._store, _now, _jitter)
+            self._console, self._radio = guard.parts(settings, boot, self._store, _now, _jitter)
 
     def start(self) -> None:
         """Load the data, and say what is to be listened to."""

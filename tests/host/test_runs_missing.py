@@ -141,6 +141,26 @@ def test_a_node_that_comes_back_in_the_last_moment_ends_too(host):
     require_partial(outcome, data, [leaf])
 
 
+def test_who_dies_while_the_broker_is_away_leaves_no_will_and_is_missed_by_its_silence(host):
+    data = equipped(host)
+    made = planned(data)
+    leaf = leaf_of(made)
+    topic = f"dcka/lab/status/{leaf}"
+
+    def outage():
+        alive = host.bus.retained[topic]
+        host.lose = lambda suffix, payload: suffix == f"status/{leaf}" and b"offline" in payload
+        host.bus.kill(leaf)
+        host.bus.settle()
+        host.bus.retained[topic] = alive
+        host.outage()
+
+    outcome, _ = disturbed(host, made, outage)
+    assert json.loads(retained(host, f"status/{leaf}"))["state"] != "offline"
+    assert outcome.absent == [leaf]
+    require_partial(outcome, data, [leaf])
+
+
 def test_half_of_them_stall_and_say_whom_they_miss(host):
     data = equipped(host)
     made = planned(data, 5)

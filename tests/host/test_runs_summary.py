@@ -18,7 +18,7 @@ __all__ = ["host"]
 
 KEYS = (
     "run", "kind", "nodes", "finished", "steps", "slots", "ssd", "broadcasts", "payload_bytes", "wall_s", "heap_bytes",
-    "centres", "waiting", "reason",
+    "centres", "missing", "waiting", "reason",
 )  # fmt: skip
 
 
@@ -40,6 +40,14 @@ def test_centres_and_ssd_are_in_the_users_units():
     assert made["ssd"] == 99 * 0.25
     assert (made["broadcasts"], made["payload_bytes"], made["heap_bytes"]) == (16, 640, 60_000)
     assert (made["steps"], made["nodes"], made["converged"]) == (4, 2, True)
+
+
+def test_who_was_missing_is_in_the_headline():
+    whole = summary(outcome(), record())
+    assert (whole["missing"], "without" in text(whole)) == ([], False)
+    partial = summary(outcome(results={2: result(2)}, commits={2: commit(2).hex()}, absent=[1]), record())
+    assert partial["missing"] == [1]
+    assert text(partial).splitlines()[0].endswith("SSD 24.75, without node 1 in all of it or a part")
 
 
 def test_the_ssd_of_gossip_is_the_sum_of_the_nodes_parts():

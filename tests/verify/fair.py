@@ -1,8 +1,8 @@
 """What comes of a network once faults have stopped: whatever is said comes, once, and timers run out in their order."""
 
 from facts import Kept, Message, Outcome
-from machine import REPEAT, STALL
 from search import Global, Search
+from searched import REPEAT, STALL
 
 # Far more patiences than any of these networks needs.
 ROUNDS = 400

@@ -1,10 +1,10 @@
 """The networks that are searched: a few nodes with one or two readings each, so that every sum is another."""
 
 from laws import Laws
-from machine import Machines, Weak
 from plain_kmeans import tuples
 from scenes import Scene, radio, shortest_tree
 from search import Bounds, Search
+from searched import Machines, Weak
 
 SHAPES = {
     "pair": [(1, 2)],

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from machine import Weak
+from searched import Weak
 
 from dcka_core import epochs, tree
 from dcka_core.messages import Commit

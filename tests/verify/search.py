@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from facts import Effect, Flash, Kept, Message, Outcome, flash_after
 from laws import Violation
-from machine import Machines
+from searched import Machines
 
 
 class Bounds(NamedTuple):

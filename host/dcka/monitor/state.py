@@ -13,12 +13,11 @@ from dcka.monitor.events import Event, clean, counts
 from dcka.monitor.progress import RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
-from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, wholes
+from dcka.mqtt.statuses import ASLEEP, SILENT_S, PayloadError, read_object, wholes
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
 KEPT_EVENTS = 200
-SILENT_S = 25.0  # a node says something every 10 s: two of those, and some time to travel
 
 
 @dataclass

@@ -17,7 +17,8 @@ class Inbox:
 
     `handlers`: by the first part of the topic, called with the node of `<kind>/<node>` (0 for a topic of one
     part) and the message; a PayloadError that one raises is counted, and goes to `on_reject` with the topic
-    and the reason. What has no handler is passed over. `on_reconnect` is called after an outage.
+    and the reason. What has no handler is passed over. `on_reconnect` is called after an outage. `heard_at`: by node,
+    when its last status came live, by time.monotonic().
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Inbox:
     ) -> None:
         self.connection = connection
         self.statuses = Statuses()
+        self.heard_at: dict[int, float] = {}
         self._handlers = {"status": self._take_status, **handlers}
         self._on_status = on_status
         self._on_reject = on_reject
@@ -88,6 +90,8 @@ class Inbox:
 
     def _take_status(self, node: int, message: Message) -> None:
         status = self.statuses.take(node, message.payload, message.retained)
+        if status is not None and not message.retained:
+            self.heard_at[node] = message.at
         if status is not None:
             self._on_status(status)
 

@@ -10,6 +10,8 @@ from dcka.errors import DckaError
 
 OFFLINE = "offline"
 ASLEEP = "asleep"
+SILENT_S = 25.0
+"""A node says something every 10 s: two of those, and some time to travel."""
 STATES = ("ready", "running", "done", ASLEEP, OFFLINE)
 _MOST = (1 << 63) - 1
 # A board joins its Wi-Fi within 1.6 s of waking; a sleeper that is later by this, and a tenth of its sleep for its

@@ -14,7 +14,7 @@ from typing import Any
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset
-from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
+from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
 from dcka.runs.blame import STALLED, missed, stubborn
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
@@ -201,15 +201,22 @@ class _Course:
             self._give_up(*self._missed())
 
     def _look_for_gone(self, now: float) -> None:
-        """In `tree` the others end without those who are gone; a little later the host does."""
+        """In `tree` the others end without those who are gone; a little later the host does.
+
+        Gone is also who has not said a word for long: of a node that dies while the broker is away there is no will.
+        """
         without = self._members - self._collector.results.keys()
         over = self._plan.root and self._collector.results and without
-        if not over or any(self.inbox.statuses.online(node) for node in without):
+        if not over or any(self._is_there(node, now) for node in without):
             self._gone_since = None
         elif self._gone_since is None:
             self._gone_since = now
         elif now - self._gone_since > GONE_S:
             self._absent = frozenset(without)
+
+    def _is_there(self, node: int, now: float) -> bool:
+        heard_at = max(self.inbox.heard_at.get(node, 0.0), self._begun_at or 0.0)
+        return self.inbox.statuses.online(node) and now - heard_at < SILENT_S
 
     def _lacks_run(self, node: int) -> bool:
         status = self.inbox.statuses.get(node)
