@@ -46,6 +46,7 @@ FILES = (
 LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
 # What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.
 UNUSED = {
+    "chumicro_mqtt/_wire.py": ("topic_matches",),
     "chumicro_mqtt/client.py": (
         "default_client_id",
         "InboundPublish.__repr__",

@@ -119,11 +119,6 @@ class Node:
         self._publish_status(now)
         return self._drain(now)
 
-    def provisioned(self, record: "dict[str, Any]") -> "list[Any]":
-        """The rows that came with the firmware: what they name is listened to before a run's rows say the same."""
-        self._listen(self._load("record").read_rows(record))
-        return self._drain(0)
-
     def disconnected(self) -> None:
         """The link is down: what is sent now is lost, and said again when it is back."""
         self._online = False
@@ -245,7 +240,7 @@ class Node:
         if record.get("kind") == "idle":
             self.session = None
             self._newest = number
-            self._listen(None)
+            self.listen(None)
             self._publish_status(now)
             return
         self._make_room()
@@ -258,7 +253,7 @@ class Node:
         if number <= max(self._newest, self._rows.number if self._rows else 0):
             return
         self._make_room()
-        self._listen(self._load("record").read_rows(record))
+        self.listen(self._load("record").read_rows(record))
         self.session = None
         self._before = list(self.ledger)
         self._early = {}
@@ -383,8 +378,11 @@ class Node:
             except MessageError as error:
                 self.count(error.reason)
 
-    def _listen(self, rows: "Rows | None") -> None:
-        """Take these rows, and change the subscriptions from the old ones' topics to theirs."""
+    def listen(self, rows: "Rows | None") -> None:
+        """Take these rows, and change the subscriptions from the old ones' topics to theirs.
+
+        A board begins with those that it was provisioned with, of run 0.
+        """
         before = self._asked + (topics(self._rows) if self._rows else [])
         wanted = topics(rows) if rows else []
         prefix = self._prefix

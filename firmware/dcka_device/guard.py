@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+    from dcka_core.node import Node
     from dcka_device.store import Store
 
 # As boot.py has it, which can't be imported: it runs.
@@ -39,6 +40,7 @@ class Guard:
         self,
         settings: "dict[str, Any]",
         boot: int,
+        node: "Node",
         store: "Store",
         clock: "Callable[[], int]",
         jitter: "Callable[[int], int]",
@@ -49,6 +51,12 @@ class Guard:
         """
         from dcka_device.console import Console
 
+        rows = settings.pop("rows", None)
+        if rows:
+            from dcka_core.record import read_rows
+
+            # What they name is listened to from the start on, before a run's rows say the same.
+            node.listen(read_rows(rows))
         console = Console(settings, boot)
         if not settings.get("wifi"):
             return console, None

@@ -92,11 +92,10 @@ class Shell:
         self._online = False
         # Of the computing time: what is no whole millisecond yet, in µs.
         self._busy = 0
-        self._rows: Any = settings.pop("rows", None)
         self._radio: Any = None
         self._console: Any = None
         if guard:
-            self._console, self._radio = guard.parts(settings, boot, self._store, _now, _jitter)
+            self._console, self._radio = guard.parts(settings, boot, self._node, self._store, _now, _jitter)
 
     def start(self) -> None:
         """Load the data, and say what is to be listened to."""
@@ -110,9 +109,6 @@ class Shell:
                 self._feed(self._node.data_loaded, points)
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
-        if self._rows:
-            self._do(self._node.provisioned(self._rows))
-            self._rows = None
 
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""

@@ -4,6 +4,10 @@ import time
 
 from dcka_core.ticks import PERIOD, diff
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Skewed:
     """The clock of `time`, so many millionths fast, in the words that the shell has for it.
@@ -27,13 +31,14 @@ class Skewed:
         time.sleep_ms(wait_ms * 1000000 // (1000000 + self._ppm))
 
     def ticks_us(self) -> int:
-        return time.ticks_us()
+        ticks: Any = time.ticks_us()
+        return int(ticks)
 
     def ticks_diff(self, end: int, start: int) -> int:
         return time.ticks_diff(end, start)
 
 
 def _true() -> int:
-    ticks = time.ticks_ms()
+    ticks: Any = time.ticks_ms()
     now: int = ticks & (PERIOD - 1)
     return now

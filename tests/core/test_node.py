@@ -7,6 +7,7 @@ from scenes import DATASET, SQUARE, Scene, cloud
 
 from dcka_core.actions import PUBLISH, UNSUBSCRIBE
 from dcka_core.node import Node
+from dcka_core.record import read_rows
 
 TREE = {1: 0, 2: 1, 3: 1}
 STATUS = "dcka/t/status/2"
@@ -86,7 +87,8 @@ def test_rows_that_came_with_the_firmware_are_listened_to_from_the_start():
     scene = Scene({1: cloud(1, 9), 2: cloud(2, 9)}, {1: 0, 2: 1})
     bus = scene.bus
     for node in (1, 2):
-        bus.perform(node, bus.nodes[node].provisioned(scene.rows(0)[node]))
+        bus.nodes[node].listen(read_rows(scene.rows(0)[node]))
+        bus.perform(node, bus.nodes[node].connected(bus.now))
     bus.settle()
     before = [list(bus.topics[node]) for node in (1, 2)]
     assert "dcka/t/x/0/2" in before[0] and "dcka/t/commit/1" in before[1]
