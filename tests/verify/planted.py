@@ -19,26 +19,6 @@ class NoQuorum(Weak):
             return True
 
 
-class SetsAreCounts(Weak):
-    """Rules 8 and 9: a parent adds what comes, and knows how many have contributed, not who."""
-
-    class Session(tree.Session):
-        def _take(self, message: Up) -> None:
-            inside = self._contributors
-            self._contributors = lambda: 0  # type: ignore[method-assign]
-            try:
-                super()._take(message)
-            finally:
-                self._contributors = inside  # type: ignore[method-assign]
-                del self._contributors
-
-        def _settle(self, now: int) -> None:
-            count = 1 + sum(_size(up.contributors) for up in self._latest.values() if up.step == self._step)
-            if self.root and not self.done and count >= len(self.run.members):
-                self._absent = self._everyone & ~self._contributors()
-            super()._settle(now)
-
-
 class NoOverlapCheck(Weak):
     """Rule 9: sets that overlap are merged."""
 
@@ -51,6 +31,17 @@ class NoOverlapCheck(Weak):
             finally:
                 self._contributors = inside  # type: ignore[method-assign]
                 del self._contributors
+
+
+class SetsAreCounts(Weak):
+    """Rules 8 and 9: a parent adds what comes, and knows how many have contributed, not who."""
+
+    class Session(NoOverlapCheck.Session):
+        def _settle(self, now: int) -> None:
+            count = 1 + sum(_size(up.contributors) for up in self._latest.values() if up.step == self._step)
+            if self.root and not self.done and count >= len(self.run.members):
+                self._absent = self._everyone & ~self._contributors()
+            super()._settle(now)
 
 
 class NoStartCheck(Weak):

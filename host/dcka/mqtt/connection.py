@@ -27,6 +27,7 @@ from dcka.errors import DckaError
 # A broker that is just starting is waited for; with what follows, a command ends within 15 s (await_broker says why).
 CONNECT_S = 8.0
 ANSWER_S = 5.0  # for an acknowledgement over a connection that stands: a broker gives it in milliseconds
+AGAIN_S = 1.0  # for one answer out of several that would do
 CLOSE_S = 2.0
 KEEPALIVE_S = 10  # as the nodes' own: a broker that froze is noticed after one and a half of it
 RETRY_S = 0.1  # NATS refuses SUBSCRIBE for a moment after it has started
@@ -163,11 +164,20 @@ class Connection:
         A broker takes a client's packets in their order, so its answer to a harmless last one (an UNSUBSCRIBE
         from a topic that nobody listens to) says so. Having been written to the socket would not.
         """
-        sent, mid = self._client.unsubscribe(self._prefix + "flush")
-        if sent != MQTTErrorCode.MQTT_ERR_SUCCESS or mid is None or self._answer(mid, timeout) is None:
-            raise ConnectionLost(
-                f"{self.url}: the broker did not confirm what was sent to it: the connection was lost; try again"
-            )
+        deadline = time.monotonic() + timeout
+        while True:
+            sent, mid = self._client.unsubscribe(self._prefix + "flush")
+            if sent != MQTTErrorCode.MQTT_ERR_SUCCESS or mid is None:
+                break
+            left = deadline - time.monotonic()
+            # Asked again where nothing comes: any later answer says as much.
+            if self._answer(mid, max(0.0, min(AGAIN_S, left))) is not None:
+                return
+            if not self._up or left <= AGAIN_S:
+                break
+        raise ConnectionLost(
+            f"{self.url}: the broker did not confirm what was sent to it: the connection was lost; try again"
+        )
 
     # ---- in ----
 
