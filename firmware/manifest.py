@@ -37,7 +37,6 @@ FILES = (
     "dcka_device/link.py",
     "dcka_device/nap.py",
     "dcka_device/shell.py",
-    "dcka_device/skew.py",
     "dcka_device/store.py",
     "dcka_device/tls.py",
     "dcka_device/wifi.py",

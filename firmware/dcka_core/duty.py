@@ -5,6 +5,7 @@ epoch than the run's first has other children than the slots are for: whoever is
 """
 
 from dcka_core import ticks, tree
+from dcka_core.actions import SLEEP
 from dcka_core.errors import MessageError
 from dcka_core.session import EPOCH_PHASE
 from dcka_core.slots import Turns, is_beacon, read_beacon, write_beacon
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Session(tree.Session):
-    """A node in a run of `tree` with slots. asleep: in ms, while it is to sleep."""
+    """A node in a run of `tree` with slots."""
 
     turns: Turns
 
@@ -68,7 +69,7 @@ class Session(tree.Session):
 
     def tick(self, now: int) -> "list[int]":
         self.now = now
-        self.asleep = 0
+        self.asleep = None
         if not self.slotted():
             return super().tick(now)
         if self.done:
@@ -85,7 +86,7 @@ class Session(tree.Session):
             news = waiting if self._repeat_at != before else []
             rest_ms = turns.rest(now, *self.progress()) if self.may_sleep() else 0
         if rest_ms:
-            self.asleep = rest_ms
+            self.asleep = (SLEEP, rest_ms)
             turns.leave(now, rest_ms)
             self.ledger[0] = self.count_from + turns.slots_awake(now)
         self.look(now)
@@ -102,7 +103,7 @@ class Session(tree.Session):
 
     def reconnected(self, now: int) -> None:
         self.now = now
-        self.asleep = 0
+        self.asleep = None
         turns = self.turns
         outage, slept = turns.outage, turns.away
         if slept:
@@ -121,7 +122,7 @@ class Session(tree.Session):
         super().describe(status)
         if self.asleep:
             status["state"] = "asleep"
-            status["until_ms"] = self.asleep
+            status["until_ms"] = self.asleep[1]
 
     def result(self) -> "dict[str, Any]":
         report = super().result()

@@ -7,7 +7,7 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -140,7 +140,7 @@ class Node:
             if session.tick(now):
                 self._publish_status(now)
             if session.asleep:
-                self._out.append((SLEEP, session.asleep))
+                self._out.append(session.asleep)
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
             self._twin = max(0, self._twin - 1)
             self._publish_status(now)

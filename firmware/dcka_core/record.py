@@ -36,8 +36,8 @@ class Run:
 
     members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
     K·(n + 1).
-    fraction, modulus_bits: of the mass of `gossip` (section 5). part: the part of the core that the run needs.
-    slot_ms, period: of `tree` in slots; 0 where nodes don't sleep.
+    fraction, modulus_bits: of the mass of `gossip` (section 5). part: the part of the core that the run needs, "duty"
+    for `tree` in slots, which alone has slot_ms and period.
     """
 
     number: int
@@ -155,7 +155,7 @@ def read_run(record: "dict[str, Any]") -> Run:
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
     run.rows = run.k * (run.n + 1)
-    run.root = run.depth = run.slot_ms = run.period = 0
+    run.root = run.depth = 0
     run.part = run.kind
     if run.kind == "tree":
         run.root = _whole(record, "root", 1, _MAX_ID)

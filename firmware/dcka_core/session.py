@@ -38,8 +38,9 @@ class Session:
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
-    count in. asleep: for how many ms the node is to sleep, in runs with slots. The kinds of consensus add start,
-    receive, receive_commit, reconnected, and tick, which returns what is not empty where the status has news.
+    count in. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The kinds of
+    consensus add start, receive, receive_commit, reconnected, and tick, which returns what is not empty where the
+    status has news.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Session:
         self.deadline: int | None = None
         self.waiting: list[int] = []
         self.stalled = False
-        self.asleep = 0
+        self.asleep: Any = None
         # Reasons for which messages were dropped after they had waited.
         self.lost: list[str] = []
         self.ledger = ledger

@@ -57,10 +57,9 @@ def _runtime() -> str:
 
 def _load(name: str) -> "Any":
     """A part of the core, in the place of the others: a small heap has no room for code that doesn't run."""
-    for other in MODULES:
-        for module in MODULES[other]:
-            if sys.modules.pop("dcka_core." + module, None):
-                delattr(dcka_core, module)
+    for module in MODULES.split():
+        if sys.modules.pop("dcka_core." + module, None):
+            delattr(dcka_core, module)
     gc.threshold(_TIGHT_BYTES)
     gc.collect()
     loaded = part(name)
@@ -224,11 +223,6 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
 
     settings = config.read(folder)
     del config, sys.modules["dcka_device.config"], dcka_device.config
-    if settings.get("clock_ppm"):
-        global time
-        from dcka_device.skew import Skewed
-
-        time = Skewed(settings["clock_ppm"])  # type: ignore[assignment]
     shell = Shell(settings, Store(_load), guard)
     shell.start()
     try:

@@ -69,7 +69,7 @@ class Radio:
         """Leave the access point; `tick` joins again."""
         try:
             self._station.active(False)
-        except _REFUSED:  # whatever state it is in: the next attempt switches it off and on
+        except _REFUSED:  # the next attempt switches it off and on, and deep sleep cuts its power
             pass
         self._on = False
         self._began = self._retry_at = None
@@ -197,10 +197,7 @@ class Radio:
         seconds = min(_SLEEP_CAP_S, _SLEEP_S << min(slept, 8))
         seconds -= self._jitter(seconds // 4)
         say("asleep for %d s: no access point for %d s" % (seconds, self._cap_ms // 1000))
-        try:
-            self._station.active(False)
-        except _REFUSED:  # deep sleep cuts its power anyway
-            pass
+        self.off()
         machine.deepsleep(seconds * 1000)
 
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from dcka.broker.url import CA_FILE, BrokerUrl
+from dcka.emulation import wrong_clock
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
 from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
@@ -237,8 +238,9 @@ class MicroPythonNetwork:
             install(made, node.folder)
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
-            skew = {"clock_ppm": self._clocks[node.node]} if node.node in self._clocks else {}
-            config.write_text(json.dumps({**self._config, "node": node.node, **skew}), encoding="utf-8")
+            config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+            if node.node in self._clocks:
+                wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:
                 (node.folder / CA_FILE).write_bytes(self._ca.read_bytes())
         except OSError as error:
