@@ -24,10 +24,10 @@ class Session(tree.Session):
 
     def start(self, held: "Commit | None", now: int) -> None:
         run = self.run
-        self.now = now
-        self.told = -1
-        self.before: Commit | None = None
-        self.count_from = self.ledger[0]
+        self._now = now
+        self._said_at = -1
+        self._before: Commit | None = None
+        self._count_from = self.ledger[0]
         self.turns = Turns(run.slot_ms, run.period, self.rows.slots or (0, 0, 0, []), now)
         if self.node != run.root:
             self.ask("epoch/%d" % run.root)
@@ -37,16 +37,16 @@ class Session(tree.Session):
             self.turns.begin(ticks.add(now, run.slot_ms))
         self._settle(now)
 
-    def slotted(self) -> bool:
+    def _slotted(self) -> bool:
         """Whether slots hold: in the scheduled tree, where this node has any."""
         return self.rows.slots is not None and not self.epoch[0]
 
     # ---- events ----
 
     def receive(self, phase: int, sender: int, payload: "bytes | memoryview", now: int) -> None:
-        self.now = now
+        self._now = now
         if phase == EPOCH_PHASE and is_beacon(payload):
-            self.take_beacon(sender, payload, now)
+            self._take_beacon(sender, payload, now)
             self._settle(now)
             return
         if self.root:
@@ -64,52 +64,51 @@ class Session(tree.Session):
             self._settle(now)
 
     def receive_commit(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
-        self.now = now
+        self._now = now
         super().receive_commit(sender, payload, now)
 
     def tick(self, now: int) -> "list[int]":
-        self.now = now
+        self._now = now
         self.asleep = None
-        if not self.slotted():
+        if not self._slotted():
             return super().tick(now)
         if self.done:
-            return self.tick_done(now)
+            return self._tick_done(now)
         turns = self.turns
         if turns.away:
             # What is overdue waits too, until somebody can hear it.
             rest_ms = turns.given_up(now)
             news: list[int] = []
         else:
-            self.act(now)
+            self._act(now)
             before = self._repeat_at
             waiting = super().tick(now)
             news = waiting if self._repeat_at != before else []
-            rest_ms = turns.rest(now, *self.progress()) if self.may_sleep() else 0
+            rest_ms = turns.rest(now, *self._progress()) if self._may_sleep() else 0
         if rest_ms:
             self.asleep = (SLEEP, rest_ms)
             turns.leave(now, rest_ms)
-            self.ledger[0] = self.count_from + turns.slots_awake(now)
-        self.look(now)
+            self.ledger[0] = self._count_from + turns.slots(now)
+        self._look(now)
         return news or ([self.node] if rest_ms else [])
 
-    def tick_done(self, now: int) -> "list[int]":
+    def _tick_done(self, now: int) -> "list[int]":
         """After the end: the last commit may wait for its slot, and farewells for their time."""
         if not self.turns.unsaid:
             return super().tick(now)
-        self.act(now)
+        self._act(now)
         self._wait_for_others(now)
-        self.look(now)
+        self._look(now)
         return []
 
     def reconnected(self, now: int) -> None:
-        self.now = now
+        self._now = now
         self.asleep = None
         turns = self.turns
-        outage, slept = turns.outage, turns.away
-        if slept:
-            turns.back(now)
-        if self.slotted():
-            self.act(now)
+        slept = turns.away
+        outage = slept and turns.back(now)
+        if self._slotted():
+            self._act(now)
         if slept and not outage:
             self._settle(now)
             return
@@ -126,13 +125,13 @@ class Session(tree.Session):
 
     def result(self) -> "dict[str, Any]":
         report = super().result()
-        self.ledger[0] = self.count_from + self.turns.slots_awake(self.now)
+        self.ledger[0] = self._count_from + self.turns.slots(self._now)
         report["asleep_ms"] = self.turns.slept_ms
         return report
 
     # ---- slots ----
 
-    def take_beacon(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+    def _take_beacon(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         """The root says what time it is, and which step it has."""
         named, step, number, late = read_beacon(payload, self.run)
         if named != sender:
@@ -144,55 +143,55 @@ class Session(tree.Session):
                 self._trouble().correct(now)
             raise MessageError("epoch")
         turns = self.turns
-        turns.take_beacon(number, late, now)
+        turns.take(number, late, now)
         turns.step = step
-        if not self.done and self.parent and step > self.step_held():
+        if not self.done and self.parent and step > self._step_held():
             # Everybody is awake now: who sends for an older step is answered with the commit that it lacks.
             super()._send_up(True)
-        self.act(now)
+        self._act(now)
 
-    def step_held(self) -> int:
+    def _step_held(self) -> int:
         return self.held.step if self.held else 0
 
-    def progress(self) -> "tuple[bool, bool]":
+    def _progress(self) -> "tuple[bool, bool]":
         """(all children have been heard in this period, and so has its commit).
 
         Heard in this period: what one has said before may have been without those below it.
         """
         complete = not [child for child in self.children if child not in self.turns.came]
-        return complete, self.step_held() > self.turns.step
+        return complete, self._step_held() > self.turns.step
 
-    def may_sleep(self) -> bool:
+    def _may_sleep(self) -> bool:
         """Not after the end, and not while it listens to everybody before it mints (rule 14)."""
         looking = self._epochs is not None and self._epochs.looks_at(self.node)
-        return self.slotted() and not self.done and not looking
+        return self._slotted() and not self.done and not looking
 
-    def act(self, now: int) -> None:
+    def _act(self, now: int) -> None:
         """Do what the slot is for."""
         turns = self.turns
-        if turns.roll(now):
+        if turns.tick(now):
             # Until a beacon says otherwise, the root has what this node has.
-            turns.step = self.step_held()
+            turns.step = self._step_held()
         late = turns.where(now)
-        if self.root and not self.done and late >= 0 and self.told != turns.number:
-            self.told = turns.number
-            beacon = write_beacon(self.run, self.node, self.boot, self.step_held(), turns.number, late)
+        if self.root and not self.done and late >= 0 and self._said_at != turns.number:
+            self._said_at = turns.number
+            beacon = write_beacon(self.run, self.node, self.boot, self._step_held(), turns.number, late)
             self.send("epoch/%d" % self.node, beacon)
-        complete, got = self.progress()
+        complete, got = self._progress()
         due = self.parent and not self.done and not turns.said and not got and turns.inside(turns.up, now)
         if due and (complete or turns.overdue(now)):
             # What it has, and also where it was said before: it may have been lost.
             self._send_up()
         if turns.unsaid and turns.inside(turns.down, now):
             turns.unsaid = False
-            super()._spread(self.before)
-            self.before = None
+            super()._spread(self._before)
+            self._before = None
 
-    def look(self, now: int) -> None:
+    def _look(self, now: int) -> None:
         """When to look again."""
         turns = self.turns
-        if self.slotted() and (not self.done or turns.unsaid):
-            due = turns.next_look(now, *self.progress())
+        if self._slotted() and (not self.done or turns.unsaid):
+            due = turns.deadline(now, *self._progress())
             self.deadline = due if turns.away else ticks.earliest(self.deadline, due)
 
     def _adopt(self, commit: "Commit", now: int) -> None:
@@ -203,25 +202,25 @@ class Session(tree.Session):
 
     def _settle(self, now: int) -> None:
         super()._settle(now)
-        self.look(now)
+        self._look(now)
 
     def _send_up(self, whole: bool = False) -> None:
         turns = self.turns
-        if self.slotted():
+        if self._slotted():
             # With this period's commit here, the sums of the next step wait for the next period.
-            if not turns.inside(turns.up, self.now) or self.progress()[1]:
+            if not turns.inside(turns.up, self._now) or self._progress()[1]:
                 return
             turns.said = True
         super()._send_up(whole)
 
     def _spread(self, before: "Commit | None") -> None:
         turns = self.turns
-        now = self.now
-        if not self.slotted() or not turns.down or turns.inside(turns.down, now) or turns.all_awake(now):
+        now = self._now
+        if not self._slotted() or not turns.down or turns.inside(turns.down, now) or turns.all_awake(now):
             super()._spread(before)
             return
         # Children that lack one before it can do nothing with its changes.
-        self.before = None if turns.unsaid else before
+        self._before = None if turns.unsaid else before
         turns.unsaid = True
 
     def enter_epoch(self, now: int) -> None:

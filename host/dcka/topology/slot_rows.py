@@ -10,7 +10,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dcka.topology.graph import TopologyError
-from dcka_core.slots import MAX_PERIOD, guard_ms
+from dcka_core.slots import guard_ms
+
+MAX_PERIOD = 24
+"""Slots. At the end of such a period two clocks are a slot and a quarter apart (`dcka_core.slots`)."""
 
 BOARD_ASSOCIATION_MS = 730
 """An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600. A node sleeps for no
