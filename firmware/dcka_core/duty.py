@@ -191,7 +191,7 @@ class Session(tree.Session):
         """When to look again."""
         turns = self.turns
         if self._slotted() and (not self.done or turns.unsaid):
-            due = turns.deadline(now, *self._progress())
+            due = turns.deadline(now, *self._progress(), self._may_sleep())
             self.deadline = due if turns.away else ticks.earliest(self.deadline, due)
 
     def _adopt(self, commit: "Commit", now: int) -> None:

@@ -160,10 +160,12 @@ class Turns:
         found.append((self._span - ahead, self._span + self._slot_ms))
         return found
 
-    def deadline(self, now: int, complete: bool, got: bool) -> int:
-        """The tick at which there is something to do or to decide."""
+    def deadline(self, now: int, complete: bool, got: bool, may_sleep: bool) -> int:
+        """The tick at which there is something to do or to decide; at once, where it can sleep."""
         if self.away:
             return self._awake_at if ticks.diff(self._awake_at, now) > 0 else self._give_up_at()
+        if may_sleep and self._idle(now, complete, got):
+            return now
         where = self.where(now)
         ends = [self.up * self._slot_ms + self._slot_ms // 2, 0]
         for window in self._windows(complete, got):
@@ -179,6 +181,9 @@ class Turns:
         """For how many ms to sleep now; 0 where there is something to be awake for, or it is not worth it."""
         if self._missed >= _AWAKE_CAP:
             return self._tired()
+        return self._idle(now, complete, got)
+
+    def _idle(self, now: int, complete: bool, got: bool) -> int:
         where = self.where(now)
         if not self.fresh or where < 0:
             return 0

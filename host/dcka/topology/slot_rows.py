@@ -16,8 +16,11 @@ MAX_PERIOD = 24
 """Slots. At the end of such a period two clocks are a slot and a quarter apart (`dcka_core.slots`)."""
 
 BOARD_ASSOCIATION_MS = 730
-"""An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600. A node sleeps for no
-less than five times that."""
+"""An ESP32 with a fixed address, from waking to connected (docs/energy.md); by DHCP it is 1600."""
+
+NAP_ASSOCIATIONS = 5
+"""A node sleeps where the gap is no less than so many associations: four leads of five quarters each
+(`dcka_core.slots`)."""
 
 Record = dict[str, object]
 Parents = Mapping[int, int]
@@ -82,7 +85,7 @@ def board_slot_ms(made: SlotRows) -> int | None:
     node sleeps where that is no less than five associations.
     """
     widest = max((_gap(row, made.period) for row in made.rows.values()), default=Fraction(0))
-    return None if widest <= 0 else -(-5 * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
+    return None if widest <= 0 else -(-NAP_ASSOCIATIONS * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
 
 
 def _gap(row: Record, period: int) -> Fraction:
