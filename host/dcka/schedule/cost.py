@@ -54,12 +54,12 @@ class NodeCost:
     mah: float
 
 
-def runs_a_day(slots: int, usage: Usage, model: Model = ESP32) -> float:
-    """The runs of a day that `usage` has, or those that fit into it where a step has so many slots; less than one where
-    a run takes days."""
+def runs_a_day(slots: int, usage: Usage, model: Model = ESP32, first: int = 0) -> float:
+    """The runs of a day that `usage` has, or those that fit into it where a step has so many slots, and a run `first`
+    more of them; less than one where a run takes days."""
     if usage.runs_a_day is not None:
         return usage.runs_a_day
-    run_ms = usage.steps * slots * usage.slot_ms + model.association_ms
+    run_ms = (usage.steps * slots + first) * usage.slot_ms + model.association_ms
     return min(RUNS_A_DAY, DAY_MS / run_ms)
 
 
@@ -84,12 +84,13 @@ def costs(timetable: Timetable, usage: Usage, repeats: int = 1, model: Model = E
 
 
 def period_costs(timetable: Timetable, root: int, usage: Usage, model: Model = ESP32) -> dict[int, NodeCost]:
-    """For every id its cost in `tree`, whose step is one period: the beacon of `root`, then `timetable`.
+    """For every id its cost in `tree`, whose step is one period: the beacon of `root`, then `timetable`. A run begins
+    a slot before its first beacon, with everybody awake.
 
     Raises EnergyError where a day is too short for the runs.
     """
     slots = period_slots(timetable)
-    day = _Day(usage, runs_a_day(slots, usage, model), 1, model)
+    day = _Day(usage, runs_a_day(slots, usage, model, min(1, slots)), 1, model, min(1, slots))
     said = _messages(timetable.ids, messages(timetable, root), usage)
     slept = nights(timetable, usage.slot_ms, MESSAGE_MS, model)
     found = {}
@@ -165,12 +166,13 @@ def _messages(ids: Iterable[int], said: Iterable[_Said], usage: Usage) -> dict[i
 
 @dataclass(frozen=True)
 class _Day:
-    """A day of `runs` runs, whose steps are `repeats` timetables each."""
+    """A day of `runs` runs, whose steps are `repeats` timetables each; `first`: slots before the first one."""
 
     usage: Usage
     runs: float
     repeats: int
     model: Model
+    first: int = 0
 
     def ledger(self, awake: float, light_ms: float, naps: int, messages: _Messages) -> Ledger:
         """Of a node with so many slots awake and ms asleep in a timetable, these in `naps` stretches. A run begins
@@ -181,7 +183,7 @@ class _Day:
         kernel_ms = usage.points * usage.k * usage.dims * POINT_NS * 1e-6
         handled_ms = times * (messages.sent + messages.heard) * MESSAGE_MS
         return Ledger(
-            slots_awake=times * awake,
+            slots_awake=times * awake + self.runs * self.first,
             slot_ms=usage.slot_ms,
             light_sleep_ms=times * light_ms,
             associations=times * naps + self.runs,

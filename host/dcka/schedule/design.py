@@ -92,7 +92,7 @@ class Design:
     @property
     def runs_a_day(self) -> float:
         """The runs of a day that the charges are for."""
-        return runs_a_day(self.slots, self.usage)
+        return runs_a_day(self.slots, self.usage, first=self.beacons)
 
     def share(self, slots: float) -> float:
         """`slots` of one timetable, and its beacon's, as a share of it; 0 where it has none."""

@@ -27,7 +27,10 @@ class Nights:
 
 
 def nights(timetable: Timetable, slot_ms: float, late_ms: float, model: Model) -> dict[int, Nights]:
-    """By id. Slot 0 of the period is the beacon's, and those of `timetable` follow. `late_ms`: what a message takes."""
+    """By id. Slot 0 of the period is the beacon's, and those of `timetable` follow. `late_ms`: what a message takes.
+    One node alone has no slots."""
+    if not timetable.slots:
+        return dict.fromkeys(timetable.ids, Nights(0.0, 0.0, 0, ()))
     span = (1 + len(timetable.slots)) * slot_ms
     found = {}
     for node in timetable.ids:
