@@ -118,6 +118,8 @@ class Turns:
         self.heard()
 
     def _anew(self) -> None:
+        # Also where it does not sleep: one slow connection shall not keep it awake for the rest of the run.
+        self._lead -= self._lead // 8
         self.said = False
         self.came = []
 
@@ -226,7 +228,7 @@ class Turns:
         took = max(0, ticks.diff(now, self._awake_at))
         outage = self._outage
         if not outage:
-            self._lead = max(took + took // 4, self._lead - self._lead // 8)
+            self._lead = max(took + took // 4, self._lead)
         self.away = self._outage = False
         return outage
 

@@ -1,8 +1,10 @@
 """Nodes that keep slot time with clocks that are 2 % wrong, and sleep: real interpreters, real brokers."""
 
 import contextlib
+import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +12,10 @@ from by_hand import RUNTIMES, ByHand
 from servers import running
 
 from dcka.check import check
-from dcka.config import from_mapping
+from dcka.config import Config, from_mapping
 from dcka.datasets.nine_gaussians import gaussians
 from dcka.emulation.network import drifting
+from dcka.energy import ESP32
 from dcka.inject.dataset import Dataset
 from dcka.inject.transfer import send
 from dcka.mqtt import Connection
@@ -20,6 +23,8 @@ from dcka.runs.controller import run
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import plan
 from dcka.runs.summary import summary
+from dcka.schedule import Access, Usage, design_tree
+from dcka.schedule.cost import period_costs
 
 pytestmark = pytest.mark.system
 
@@ -34,33 +39,36 @@ def dataset() -> Dataset:
     return gaussians(seed=3, nodes=5, per_gaussian=60)
 
 
-def clustered(
-    runtime: str,
-    engine: str,
-    dataset: Dataset,
-    on_event: Callable[[Any, str, dict[str, Any]], None] | None = None,
-) -> tuple[Outcome, list[dict[str, Any]]]:
-    """(the outcome of a run in slots, every status that was said in it)."""
-    config = from_mapping(
+def config() -> Config:
+    return from_mapping(
         {
             "network": {"name": "t", "nodes": list(IDS)},
             "topology": {"kind": "experiment1"},
             "run": {"k": 9, "seed": 25, "slot_ms": SLOT_MS, "max_steps": STEPS},
         }
     )
+
+
+def clustered(
+    runtime: str,
+    engine: str,
+    dataset: Dataset,
+    on_event: Callable[[Any, Any, str, dict[str, Any]], None] | None = None,
+) -> tuple[Outcome, list[dict[str, Any]]]:
+    """(the outcome of a run in slots, every status that was said in it)."""
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(running(engine))
         kind = RUNTIMES[runtime]
-        nodes = stack.enter_context(kind("t", IDS, broker.address, clocks=drifting(IDS, 2)))
+        nodes = stack.enter_context(kind("t", IDS, broker.address, clocks=drifting(IDS, 0.02)))
         driver = stack.enter_context(closing(ByHand(broker.address, "t")))
         connection = stack.enter_context(Connection(broker.address, "t"))
         driver.online(IDS)
         send(connection, dataset)
-        made = plan(config, dataset.record(), 1)
+        made = plan(config(), dataset.record(), 1)
 
         def told(event: str, data: dict[str, Any]) -> None:
             if on_event is not None:
-                on_event(nodes, event, data)
+                on_event(broker, nodes, event, data)
 
         outcome = run(connection, made, limit_s=made.longer(30), on_event=told)
         assert nodes.failures() == []
@@ -86,19 +94,31 @@ def test_sleepers_with_wrong_clocks_come_to_the_same_bits(
     assert all(0 < one["until_ms"] < PERIOD * SLOT_MS and one["run"] == 1 for one in asleep)
     record = summary(outcome, dataset.record())
     for node, entry in record["ledger"].items():
+        # Both are less and more where the machine has time for it: who connects slowly stays awake.
         assert entry["asleep_ms"] > 0 and 0.1 < entry["awake_share"] < 1, (node, entry)
-        # It leaves the air once a period and more, and comes back as often.
-        assert entry["associations"] >= record["steps"] // 2, (node, entry)
-    assert record["awake_share"] < 0.95
+        assert entry["associations"] >= 1, (node, entry)
     steps = record["steps"]
+    as_designed(record, steps)
     assert all(result["ms"] >= (steps - 1) * PERIOD * SLOT_MS * 0.9 for result in outcome.results.values())
+
+
+def as_designed(record: dict[str, Any], steps: int) -> None:
+    """What `dcka schedule --access any` says of these slots: the broadcasts to within a quarter (a message that is late is
+    said again), and nobody awake for less than 85 % of what the design has: who connects slowly is awake for longer.
+    """
+    design = design_tree(config().graph, access=Access.ANY, usage=Usage(SLOT_MS, steps, 1, 9))
+    assert design.kept and design.slots == PERIOD
+    costs = period_costs(design.timetable, design.root or 0, design.usage, replace(ESP32, association_ms=1))
+    assert record["broadcasts"] == pytest.approx(steps * design.broadcasts, rel=0.25)
+    for node, entry in record["ledger"].items():
+        assert 0.85 * steps * costs[int(node)].awake < entry["slots_awake"] <= 2 * steps * PERIOD, (node, entry)
 
 
 @pytest.mark.parametrize("runtime", sorted(RUNTIMES))
 def test_a_sleeper_that_loses_its_power_and_comes_back(runtime: str, dataset: Dataset) -> None:
     cut: list[int] = []
 
-    def on_event(nodes: Any, event: str, data: dict[str, Any]) -> None:
+    def on_event(_broker: Any, nodes: Any, event: str, data: dict[str, Any]) -> None:
         if event == "step" and data["step"] == 2 and not cut:
             cut.append(2)
             nodes.kill(2)
@@ -109,3 +129,24 @@ def test_a_sleeper_that_loses_its_power_and_comes_back(runtime: str, dataset: Da
     verdict = check(outcome, dataset)
     assert verdict.passed, verdict.reasons
     assert {one["boot"] for one in statuses if one["node"] == 2} == {1, 2}
+
+
+@pytest.mark.parametrize("runtime", sorted(RUNTIMES))
+def test_a_broker_that_is_away_for_long_is_not_waited_for_awake(runtime: str, dataset: Dataset) -> None:
+    """After four periods nodes sleep for one, then wait for four more: longer than that the broker is away here."""
+    away_s = 10 * PERIOD * SLOT_MS / 1000
+    away: list[float] = []
+
+    def on_event(broker: Any, _nodes: Any, event: str, data: dict[str, Any]) -> None:
+        if event == "step" and data["step"] == 2 and not away:
+            broker.kill()
+            time.sleep(away_s)
+            away.append(away_s)
+            broker.restart()
+
+    outcome, statuses = clustered(runtime, "embedded", dataset, on_event)
+    assert away
+    verdict = check(outcome, dataset)
+    assert verdict.passed, verdict.reasons
+    assert {one["boot"] for one in statuses if one["state"] != "ready"} == {1}
+    assert all(result["ms"] > 1000 * away_s for result in outcome.results.values())

@@ -25,7 +25,7 @@ SCHEDULES = ("both", "gossip", "tree")
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
         "dcka demo --loss 0.2                          every fifth message between nodes is lost",
-        "dcka demo --slot-ms 60 --drift 2             nodes that sleep, and clocks that are wrong",
+        "dcka demo --slot-ms 60 --drift 0.02           nodes that sleep, and clocks that are wrong",
         "dcka demo --kill-node 3 --at-step 4 --allow-partial",
         "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
     ),
@@ -64,8 +64,8 @@ SCHEDULES = ("both", "gossip", "tree")
     "--drift",
     type=float,
     default=0.0,
-    metavar="PERCENT",
-    help="Clocks that are up to so much wrong; 2 at most.",
+    metavar="SHARE",
+    help="Clocks that are up to so much wrong; 0.02 at most.",
 )
 @radio_options
 @click.option("--kill-node", metavar="ID", help="Take this node's power in mid-run; ROOT is the tree's root.")

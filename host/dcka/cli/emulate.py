@@ -55,8 +55,8 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 )
 @click.option("--nodes", metavar="IDS", help="Such as 1-5,7.  [default: all of the network file]")
 @click.option(
-    "--drift", type=float, default=0.0, metavar="PERCENT",
-    help="Give each node a clock of its own, up to so much wrong; 2 at most.",
+    "--drift", type=float, default=0.0, metavar="SHARE",
+    help="Give each node a clock of its own, up to so much wrong; 0.02 at most.",
 )  # fmt: skip
 @radio_options
 @network_option

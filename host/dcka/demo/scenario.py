@@ -83,8 +83,8 @@ class Settings:
     """`schedules`: the runs, in order. `engine`: of the broker that is started, where `url` names none.
 
     `k`, `seed`, `init`: None for the scenario's. `out`: the folder of the picture. `faults`, `mishaps`: what goes
-    wrong on purpose. `slot_ms`: nodes of `tree` sleep between slots of so long. `drift`: their clocks are up to so many
-    percent wrong. Raises UsageError for mishaps that these settings can't have.
+    wrong on purpose. `slot_ms`: nodes of `tree` sleep between slots of so long. `drift`: the share by which their
+    clocks are wrong, at most. Raises UsageError for mishaps that these settings can't have.
     """
 
     scenario: Scenario

@@ -53,23 +53,23 @@ def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) 
     }
 
 
-MAX_DRIFT = 2.0
-"""Percent. The guards of a run in slots allow for no more (`dcka_core.slots`)."""
+MAX_DRIFT = 0.02
+"""2 %. The guards of a run in slots allow for no more (`dcka_core.slots`)."""
 
 
-def drifting(nodes: Iterable[int], percent: float, seed: int = 1) -> dict[int, int]:
-    """By id, by how many millionths a node's clock is fast: drawn from −percent … percent, the same for the same seed,
-    and one of the first two nodes at each end. Empty where percent is 0.
+def drifting(nodes: Iterable[int], share: float, seed: int = 1) -> dict[int, int]:
+    """By id, by how many millionths a node's clock is fast: drawn from −share … share, the same for the same seed, and one
+    of the first two nodes at each end. Empty where the share is 0.
 
     Raises `UsageError` for more than the guards allow for.
     """
-    if not 0 <= percent <= MAX_DRIFT:
+    if not 0 <= share <= MAX_DRIFT:
         raise UsageError(
-            f"a drift is 0 to {MAX_DRIFT:g} percent, which is what nodes allow for, not {percent:g}"
+            f"--drift {share:g}: it must be 0 to {MAX_DRIFT:g}, the share by which clocks are wrong; nodes allow for 2 %"
         )
-    if not percent:
+    if not share:
         return {}
-    most = round(percent * 10_000)
+    most = round(share * 1_000_000)
     drawn = random.Random(seed)
     ids = sorted(nodes)
     return {

@@ -31,7 +31,8 @@ class Wrong:
         return self.passed + self.passed * {ppm} // 1000000
 
     def sleep_ms(self, wait):
-        time.sleep_ms(wait * 1000000 // (1000000 + {ppm}))
+        # Rounded up: who waits for a millisecond waits.
+        time.sleep_ms((wait * 1000000 + 999999 + {ppm}) // (1000000 + {ppm}))
 
 
 sys.modules["time"] = Wrong()
