@@ -67,7 +67,9 @@ def test_json_is_one_object_with_what_the_issue_names(schedule):
     assert 0 < record["awake_share"] <= 1
     assert all(len(row) == record["slots"] for row in record["timetable"].values())
     assert record["beacons"] == 1
-    assert all(row[0] == ("S" if int(node) == record["root"] else "h") for node, row in record["timetable"].items())
+    assert all(
+        row[0] == ("S" if int(node) == record["root"] else "h") for node, row in record["timetable"].items()
+    )
 
 
 def test_more_than_40_nodes_are_not_a_table_for_a_terminal(schedule):

@@ -109,15 +109,18 @@ def test_sleepers_with_wrong_clocks_come_to_the_same_bits(
 
 
 def as_designed(record: dict[str, Any], steps: int) -> None:
-    """What `dcka schedule --access any` says of these slots: the broadcasts to within a quarter (a message that is late is
-    said again), and nobody awake for less than 85 % of what the design has: who connects slowly is awake for longer.
+    """What `dcka schedule --access any` says of these slots: the broadcasts to within a quarter (what is late is said again),
+    and nobody awake for less than 85 % of what the design has: who connects slowly is awake for longer.
     """
     design = design_tree(config().graph, access=Access.ANY, usage=Usage(SLOT_MS, steps, 1, 9))
     assert design.kept and design.slots == PERIOD
     costs = period_costs(design.timetable, design.root or 0, design.usage, replace(ESP32, association_ms=1))
     assert record["broadcasts"] == pytest.approx(steps * design.broadcasts, rel=0.25)
     for node, entry in record["ledger"].items():
-        assert 0.85 * steps * costs[int(node)].awake < entry["slots_awake"] <= 2 * steps * PERIOD, (node, entry)
+        assert 0.85 * steps * costs[int(node)].awake < entry["slots_awake"] <= 2 * steps * PERIOD, (
+            node,
+            entry,
+        )
 
 
 @pytest.mark.parametrize("runtime", sorted(RUNTIMES))

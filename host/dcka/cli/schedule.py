@@ -65,7 +65,10 @@ _DESIGN_OPTIONS = (
 )
 _USAGE_OPTIONS = (
     click.option(
-        "--slot-ms", type=float, metavar="MS", help="The length of a slot; --write keeps it.  [default: the network file's, or 1000]"
+        "--slot-ms",
+        type=float,
+        metavar="MS",
+        help="The length of a slot; --write keeps it.  [default: the network file's, or 1000]",
     ),
     click.option("--steps", type=int, default=12, metavar="T", help="Outer steps of a run.  [default: 12]"),
     click.option("--runs-a-day", type=float, metavar="R", help="[default: 24, or as many as fit]"),
@@ -276,7 +279,17 @@ def _of_network_file(network: Path | None) -> _Source:
     name = f"{config.network.name}'s topology"
     run = config.run
     root = config.topology.root
-    return _Source(config.graph, name, (), run.schedule, run.k, run.tolerance, root, run.slot_ms or _SLOT_MS, dict(tables))
+    return _Source(
+        config.graph,
+        name,
+        (),
+        run.schedule,
+        run.k,
+        run.tolerance,
+        root,
+        run.slot_ms or _SLOT_MS,
+        dict(tables),
+    )
 
 
 def _ids(words: str | None) -> "range | list[int] | None":

@@ -58,14 +58,14 @@ MAX_DRIFT = 0.02
 
 
 def drifting(nodes: Iterable[int], share: float, seed: int = 1) -> dict[int, int]:
-    """By id, by how many millionths a node's clock is fast: drawn from −share … share, the same for the same seed, and one
-    of the first two nodes at each end. Empty where the share is 0.
+    """By id, by how many millionths a node's clock is fast: drawn from −share … share, the same for the same seed, and
+    one of the first two nodes at each end. Empty where the share is 0.
 
     Raises `UsageError` for more than the guards allow for.
     """
     if not 0 <= share <= MAX_DRIFT:
         raise UsageError(
-            f"--drift {share:g}: it must be 0 to {MAX_DRIFT:g}, the share by which clocks are wrong; nodes allow for 2 %"
+            f"--drift {share:g}: it must be 0 to {MAX_DRIFT:g}, a share of the time; nodes allow for 2 %"
         )
     if not share:
         return {}

@@ -24,8 +24,8 @@ _EXECUTED = "executed with sets: every node ends with every node's sums exactly 
 @dataclass(frozen=True)
 class Design:
     """`timetable`: of one outer step in `tree` and `pairs`, of one period in `gossip`, where a step has `repeats`
-    of them. In `tree` a slot for the beacon comes before it. `costs`: by id. `proof`: what has been proven, as a sentence. `parents` of `tree`, `mixing` of
-    `gossip`, `algorithm` of `pairs`; None for the others."""
+    of them. In `tree` a slot for the beacon comes before it. `costs`: by id. `proof`: what has been proven, as a
+    sentence. `parents` of `tree`, `mixing` of `gossip`, `algorithm` of `pairs`; None for the others."""
 
     kind: str
     prefer: str
@@ -103,9 +103,7 @@ class Design:
         rows = self.timetable.rows()
         if not self.beacons:
             return rows
-        return {
-            node: (Row.SENDS if node == self.root else Row.HEARS, *own) for node, own in rows.items()
-        }
+        return {node: (Row.SENDS if node == self.root else Row.HEARS, *own) for node, own in rows.items()}
 
 
 def design_tree(

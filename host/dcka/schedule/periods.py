@@ -6,6 +6,7 @@ comes at the beginning of its slot, as clocks have it that are right on average.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dcka.energy import Model
 from dcka.schedule.timetable import Timetable, What
@@ -73,7 +74,7 @@ def _nights(windows: Sequence[Window], slot_ms: float, span: float, model: Model
     lead = model.association_ms * 5 / 4
     naps = [
         (end, begin - lead)
-        for (_, end), (begin, _) in zip(windows, windows[1:], strict=False)
+        for (_, end), (begin, _) in pairwise(windows)
         if begin - end >= NAP_ASSOCIATIONS * model.association_ms
     ]
     asleep = sum(end - begin for begin, end in naps)

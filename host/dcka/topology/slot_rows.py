@@ -85,7 +85,11 @@ def board_slot_ms(made: SlotRows) -> int | None:
     node sleeps where that is no less than five associations.
     """
     widest = max((_gap(row, made.period) for row in made.rows.values()), default=Fraction(0))
-    return None if widest <= 0 else -(-NAP_ASSOCIATIONS * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
+    return (
+        None
+        if widest <= 0
+        else -(-NAP_ASSOCIATIONS * BOARD_ASSOCIATION_MS * widest.denominator // widest.numerator)
+    )
 
 
 def _gap(row: Record, period: int) -> Fraction:
