@@ -109,7 +109,7 @@ def test_sleepers_with_wrong_clocks_come_to_the_same_bits(
 
 
 def as_designed(record: dict[str, Any], steps: int) -> None:
-    """What `dcka schedule --access any` says of these slots: the broadcasts to within a quarter (what is late is said again),
+    """What `dcka schedule --access any` says of these slots: the broadcasts to within a quarter (some are repeated)
     and nobody awake for less than 85 % of what the design has: who connects slowly is awake for longer.
     """
     design = design_tree(config().graph, access=Access.ANY, usage=Usage(SLOT_MS, steps, 1, 9))

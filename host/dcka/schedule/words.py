@@ -105,7 +105,13 @@ def run_as(design: Design) -> str:
     if not design.beacons:
         return "one node needs no slots"
     if design.kept:
-        return f"dcka run --slot-ms {design.usage.slot_ms:g} keeps these slots, and sleeps between them"
+        kept = f"dcka run --slot-ms {design.usage.slot_ms:g} keeps these slots"
+        sleeps = any(cost.ledger.light_sleep_ms for cost in design.costs.values())
+        return (
+            f"{kept}, and sleeps between them"
+            if sleeps
+            else f"{kept}, too short for an ESP32 to sleep between"
+        )
     if design.timetable.access is Access.ANY:
         return f"this tree without slots: a period has at most {MAX_PERIOD}, or clocks that are 2 % off lose each other"
     return "this tree, and other slots: those of --access any, where access point and broker keep nodes apart"
