@@ -24,6 +24,7 @@ FILES = (
     "dcka_core/points.py",
     "dcka_core/record.py",
     "dcka_core/session.py",
+    "dcka_core/slot_record.py",
     "dcka_core/slots.py",
     "dcka_core/spread.py",
     "dcka_core/starts.py",

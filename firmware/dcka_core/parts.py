@@ -5,7 +5,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # All modules of parts, in one string: a dictionary would take 400 bytes of every node's heap.
-MODULES = "record points intake starts tree tree_messages epochs duty slots gossip_session gossip spread"
+MODULES = "record points intake starts tree tree_messages epochs duty slots slot_record gossip_session gossip spread"
 
 
 def part(name: str) -> "Any":

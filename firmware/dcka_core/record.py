@@ -163,9 +163,7 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
         if "slot_ms" in record:
-            run.slot_ms = _whole(record, "slot_ms", 4, 1 << 23)
-            run.period = _whole(record, "period", 2, 24)
-            run.part = "duty"
+            _slots().read_run(record, run, _whole)
     else:
         _read_mass(record, run)
     return run
@@ -198,7 +196,7 @@ def read_rows(record: "dict[str, Any]") -> Rows:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
         if "slots" in record:
-            rows.slots = _read_slots(record["slots"])
+            rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
@@ -207,15 +205,11 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     return rows
 
 
-def _read_slots(record: "dict[str, Any]") -> "Slots":
-    """(up, get, down, hear): in which slot of a period a node sends its sums, is sent the outcome, passes it on; and
-    those in which children send. 0 is the beacon's, and stands for none.
-    """
-    if not isinstance(record, dict):
-        raise CoreError("slots is no object")
-    # In one string: three short ones would stay on a small heap as names.
-    up, get, down = [_whole(record, key, 0, 23) for key in ["up", "get", "down"]]
-    return up, get, down, _numbers(record, "hear", 1, 23)
+def _slots() -> "Any":
+    """What only runs with slots need: a node without them does not even load how they are read."""
+    from dcka_core import slot_record
+
+    return slot_record
 
 
 def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":

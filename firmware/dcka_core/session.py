@@ -43,6 +43,8 @@ class Session:
     status has news.
     """
 
+    asleep: "Any" = None
+
     def __init__(
         self,
         run: "Run",
@@ -71,7 +73,6 @@ class Session:
         self.deadline: int | None = None
         self.waiting: list[int] = []
         self.stalled = False
-        self.asleep: Any = None
         # Reasons for which messages were dropped after they had waited.
         self.lost: list[str] = []
         self.ledger = ledger
