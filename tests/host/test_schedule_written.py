@@ -66,7 +66,7 @@ def test_slots_are_written_where_a_run_keeps_them():
     for node, row in made.rows.items():
         works = {0, row["slots"]["up"], row["slots"]["get"], row["slots"]["down"], *row["slots"]["hear"]}
         assert works == {slot for slot, work in enumerate(design.rows()[node]) if work is not Row.REST}
-    with pytest.raises(UsageError, match="0 .nodes stay awake. or 40 to"):
+    with pytest.raises(UsageError, match="nodes stay awake"):
         network_file(design, {}, 20)
 
 
