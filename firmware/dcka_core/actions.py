@@ -18,3 +18,6 @@ DROP = 7
 # (MAKE, grid, readings): quantise the readings (read anew where they are None) on this `SurveyGrid` into the data file
 # (`survey_points.data_file`), adopt it, and tell the node (`Node.points_made`).
 MAKE = 8
+# (SLEEP, ms): take leave of the broker, so that it publishes no will, switch the radio off, and connect again when so
+# many ms have passed. Runs with slots alone; it is the last of an event's actions.
+SLEEP = 9

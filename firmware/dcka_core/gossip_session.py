@@ -72,7 +72,7 @@ class Session(session.Session):
             self._next_slot(now)
             self._go(now)
 
-    def tick(self, now: int) -> None:
+    def tick(self, now: int) -> "list[int]":
         """Half the patience: say it again. All of it: go on without, or end the step if the neighbours have."""
         if self.done:
             self.deadline = None
@@ -87,6 +87,7 @@ class Session(session.Session):
                 self._gossip.end_step()
             self._leave_slot(now)
             self._go(now)
+        return self.waiting
 
     def reconnected(self, now: int) -> None:
         """The link is back: what was said into the outage is said again."""

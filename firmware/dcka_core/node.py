@@ -143,9 +143,10 @@ class Node:
         session = self.session
         if session and session.deadline is not None and ticks.diff(now, session.deadline) >= 0:
             try:
-                session.tick(now)
-                if session.waiting:
+                if session.tick(now):
                     self._publish_status(now)
+                if session.asleep:
+                    self._out.append(session.asleep)
             except DataError as error:
                 self._leave(error, now)
         if self._heartbeat is not None and ticks.diff(now, self._heartbeat) >= 0:
@@ -362,7 +363,7 @@ class Node:
         held = self._best_commit(run)
         self._began = now
         identity = (self._prefix, self._id, self._boot)
-        module = self._load(run.kind)
+        module = self._load(run.part)
         self.session = module.Session(
             run, rows, points, identity, self._memory["boot"], self._load, self._out, self._asked, self.ledger
         )
@@ -476,10 +477,8 @@ class Node:
         clipped = self._memory.get("clipped")
         if clipped and points and self._memory["made"] == status["dataset"]:
             status["clipped"] = clipped
-        if session and session.waiting:
-            status["waiting"] = session.waiting
-        if session and session.stalled:
-            status["stalled"] = True
+        if session:
+            session.describe(status)
         if self.problem:
             status["problem"] = self.problem
         if self._twin:

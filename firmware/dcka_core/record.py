@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    Slots = tuple[int, int, int, list[int]]
+
 _MAX_ID = 65535
 _SEED_LIMIT = (1 << 63) - 1
 # (key, lowest, highest) of the whole numbers of a run, and those that only `gossip` has.
@@ -39,10 +41,13 @@ class Run:
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
     leads to; its `bits` are those of a number in its commits.
+    part: the part of the core that the run needs, "duty"
+    for `tree` in slots, which alone has slot_ms and period.
     """
 
     number: int
     kind: str
+    part: str
     members: "list[int]"
     root: int
     depth: int
@@ -68,13 +73,16 @@ class Run:
     tail_ppm: int
     scale: str
     grid_bits: int
+    slot_ms: int
+    period: int
 
 
 class Rows:
     """A node's own rows of the schedule.
 
     `tree`: parent (0 at the root), children. `gossip`: phases, a list of (shares, hear): shares is [(divisor,
-    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach.
+    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear])
+    of `tree` in slots, 0 where a node has none; None where it has no slots.
     """
 
     number: int
@@ -82,6 +90,7 @@ class Rows:
     parent: int
     children: "list[int]"
     phases: "list[tuple[list[tuple[int, int]], dict[int, int]]]"
+    slots: "Slots | None"
 
 
 def _whole(record: "dict[str, Any]", key: str, low: int, high: int) -> int:
@@ -163,11 +172,14 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0
+    run.part = run.kind
     if run.kind != "gossip":
         run.root = _whole(record, "root", 1, _MAX_ID)
         if run.root not in run.members:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
+        if "slot_ms" in record:
+            _slots().read_run(record, run, _whole)
     else:
         _read_mass(record, run)
     return run
@@ -216,15 +228,25 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     rows.parent = 0
     rows.children = []
     rows.phases = []
+    rows.slots = None
     if "phases" not in record:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
+        if "slots" in record:
+            rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CoreError("phases: %r" % error)
     return rows
+
+
+def _slots() -> "Any":
+    """What only runs with slots need: a node without them does not even load how they are read."""
+    from dcka_core import slot_record
+
+    return slot_record
 
 
 def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":

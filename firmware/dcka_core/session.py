@@ -38,8 +38,12 @@ class Session:
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
-    count in. The kinds of consensus add start, receive, receive_commit, tick and reconnected.
+    count in. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The kinds of
+    consensus add start, receive, receive_commit, reconnected, and tick, which returns what is not empty where the
+    status has news.
     """
+
+    asleep: "Any" = None
 
     def __init__(
         self,
@@ -127,6 +131,13 @@ class Session:
         """Say what this node holds, retained for everybody (rule 14)."""
         if self.held:
             self.send("commit/%d" % self.node, self.held.encode(self.run), True)
+
+    def describe(self, status: "dict[str, Any]") -> None:
+        """What the node's status says of the run beside where it is."""
+        if self.waiting:
+            status["waiting"] = self.waiting
+        if self.stalled:
+            status["stalled"] = True
 
     def result(self) -> "dict[str, Any]":
         """What the run came to, at this node (protocol, section 7)."""

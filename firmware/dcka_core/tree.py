@@ -87,19 +87,20 @@ class Session(session.Session):
         elif self.done and commit.flags & FINAL and self.held and self.held.beats(commit):
             self.publish_held()
 
-    def tick(self, now: int) -> None:
+    def tick(self, now: int) -> "list[int]":
         """Patience has run out: say again what was said, with what has come since; name who is missed."""
         if self.done:
             self._farewells -= 1
             self.publish_held()
             self._wait_for_others(now)
-            return
+            return self.waiting
         if ticks.diff(now, self._repeat_at) >= 0:
             self._repeat_at = ticks.add(now, self.run.patience_ms)
             self._repeat(now)
         if ticks.diff(now, self.stall_at) >= 0:
             self._trouble().stall(now)
         self._settle(now)
+        return self.waiting
 
     def reconnected(self, now: int) -> None:
         """The link is back: what was said into the outage is said again."""

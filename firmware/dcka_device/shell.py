@@ -7,7 +7,7 @@ import time
 
 import dcka_core
 import dcka_device
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.parts import MODULES, part
@@ -57,10 +57,9 @@ def _runtime() -> str:
 
 def _load(name: str) -> "Any":
     """A part of the core, in the place of the others: a small heap has no room for code that doesn't run."""
-    for other in MODULES:
-        for module in MODULES[other]:
-            if sys.modules.pop("dcka_core." + module, None):
-                delattr(dcka_core, module)
+    for module in MODULES.split():
+        if sys.modules.pop("dcka_core." + module, None):
+            delattr(dcka_core, module)
     if sys.modules.pop("dcka_device.storing", None):
         del dcka_device.storing
     gc.threshold(_TIGHT_BYTES)
@@ -183,7 +182,14 @@ class Shell:
                 self._do(self._data(action))
 
     def _data(self, action: "Any") -> "list[Any]":
-        """What a transfer or a survey asks for."""
+        """What slots, a transfer or a survey ask for."""
+        if action[0] == SLEEP:
+            from dcka_device.nap import nap
+
+            self._online = False
+            self._node.disconnected()
+            nap(action[1], self._link, self._radio, self._guard, time)
+            return []
         from dcka_device import storing
 
         return storing.perform(action, self._store, self._node, self._alive, _now())

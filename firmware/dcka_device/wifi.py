@@ -65,6 +65,16 @@ class Radio:
         self._on = False
         self._station: Any = network.WLAN(network.STA_IF)
 
+    def off(self) -> None:
+        """Leave the access point; `tick` joins again."""
+        try:
+            self._station.active(False)
+        except _REFUSED:  # the next attempt switches it off and on, and deep sleep cuts its power
+            pass
+        self._on = False
+        self._began = self._retry_at = None
+        self._alone_since = self._clock()
+
     def tick(self, now: int) -> bool:
         """One step; whether there is an access point. Does not return where the board goes to sleep."""
         if self._alone_since is None:
@@ -187,10 +197,7 @@ class Radio:
         seconds = min(_SLEEP_CAP_S, _SLEEP_S << min(slept, 8))
         seconds -= self._jitter(seconds // 4)
         say("asleep for %d s: no access point for %d s" % (seconds, self._cap_ms // 1000))
-        try:
-            self._station.active(False)
-        except _REFUSED:  # deep sleep cuts its power anyway
-            pass
+        self.off()
         machine.deepsleep(seconds * 1000)
 
 

@@ -19,12 +19,14 @@ class BoardFile:
     """One file of a board: its path there, and where it is read here.
 
     `unused`: its functions ("name" or "Class.name") that no node calls. `idle`: those that have nothing to do there.
+    `asked`: whether a node imports it by its name, as a text.
     """
 
     path: PurePosixPath
     source: Path
     unused: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    asked: bool = False
 
 
 def firmware_folder() -> Path:
@@ -42,19 +44,25 @@ def firmware_folder() -> Path:
 def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     """What a board gets, as sources, by its manifest: `FILES` of this folder and `LIBRARIES` installed here.
 
-    `UNUSED` and `IDLE` (path → names), where the manifest has them, say what can be left out when they are compiled.
+    `UNUSED` and `IDLE` (path → names), where the manifest has them, say what can be left out when they are compiled,
+    and `ASKED` which files have to stay files of their own.
     Raises `FirmwareFilesError` for a manifest without the first two names, a path that leaves the folder, comes
-    twice or is not there, a library that is not installed, and `UNUSED` or `IDLE` for a path that no board gets.
+    twice or is not there, a library that is not installed, and `UNUSED`, `IDLE` or `ASKED` for a path that no board
+    gets.
     """
     folder = firmware if firmware is not None else firmware_folder()
     manifest = folder / MANIFEST
     names = runpy.run_path(str(manifest))
     unused = _by_path(names, "UNUSED", manifest)
     idle = _by_path(names, "IDLE", manifest)
+    asked = set(_texts({"ASKED": (), **names}, "ASKED", manifest))
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):
-            file = BoardFile(PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ()))
+            file = BoardFile(
+                PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ()), text in asked
+            )
+            asked.discard(text)
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:
                 raise FirmwareFilesError(f"{manifest}: {key} has {text!r}, which is no path within a board")
             if file.path in found:
@@ -62,7 +70,7 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
             if not file.source.is_file():
                 raise FirmwareFilesError(f"{manifest}: {key} has {text}, but there is no {file.source}")
             found[file.path] = file
-    for key, left in (("UNUSED", unused), ("IDLE", idle)):
+    for key, left in (("UNUSED", unused), ("IDLE", idle), ("ASKED", asked)):
         if left:
             raise FirmwareFilesError(f"{manifest}: {key} has {min(left)}, which no board gets")
     return tuple(found.values())

@@ -10,7 +10,7 @@ from io import BytesIO
 from json import loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
 from dcka_core.points import load, new_points
 from dcka_core.starts import Stream
@@ -44,7 +44,8 @@ class Bus:
 
     begin: the clock's first tick. log, trace: lists to be filled with (topic, payload) of what is published, and with
     (node, action) of what the nodes ask for. watch: called with (topic, payload) of each. lose: a function of (topic,
-    receiver, payload) that says whether this delivery is lost.
+    receiver, payload) that says whether this delivery is lost. ppm: by node, how much its clock is fast, in millionths.
+    connect_ms: what a node takes to be there again after a sleep. asleep: by node, its tick at which it is back.
     """
 
     def __init__(self, network="t", begin=0):
@@ -59,6 +60,10 @@ class Bus:
         self.boots = {}
         self.topics = {}
         self.offline = []
+        self.ppm = {}
+        self.connect_ms = 0
+        self.asleep = {}
+        self.slept = {}
         self.retained = {}
         self.queue = []
         self.log = None
@@ -69,6 +74,8 @@ class Bus:
         self.order = None
         self.loss = self.double = self.delay = 0
         self.everything = False
+        # Whether the broker is away.
+        self.away = False
 
     # ---- nodes ----
 
@@ -97,19 +104,20 @@ class Bus:
         self.nodes[node] = machine
         self.topics[node] = []
         if self.points[node] is not None:
-            self.perform(node, machine.data_loaded(self.points[node], self.now))
+            self.perform(node, machine.data_loaded(self.points[node], self.time(node)))
         if node in self.readings:
-            self.perform(
-                node, machine.readings_held(self.readings[node][0], self.readings[node][1], self.now)
-            )
+            dataset, load_readings = self.readings[node]
+            self.perform(node, machine.readings_held(dataset, load_readings, self.time(node)))
         for topic in machine.standing_topics():
             self.subscribe(node, topic)
-        self.perform(node, machine.connected(self.now))
+        self.perform(node, machine.connected(self.time(node)))
 
     def kill(self, node):
         """Power off: what was on its way to it is lost, and its will is published."""
         will = self.nodes[node].will()
         del self.nodes[node]
+        if self.asleep.pop(node, None) is not None:
+            self.offline.remove(node)
         self.topics[node] = []
         self.queue = [item for item in self.queue if item[1] != node]
         self.publish(will[0], will[1], True)
@@ -125,7 +133,20 @@ class Bus:
         self.offline.remove(node)
         for topic in list(self.topics[node]):
             self.subscribe(node, topic)
-        self.perform(node, self.nodes[node].connected(self.now))
+        self.perform(node, self.nodes[node].connected(self.time(node)))
+
+    def doze(self, node, wait_ms):
+        """The node takes leave for so long by its own clock, and is there again `connect_ms` later."""
+        if node not in self.offline:
+            self.unplug(node)
+        self.asleep[node] = ticks.add(self.time(node), wait_ms + self.connect_ms)
+        self.slept[node] = self.slept.get(node, 0) + wait_ms
+
+    def wake(self, node):
+        del self.asleep[node]
+        if self.away:
+            return
+        self.plug_in(node)
 
     def perform(self, node, actions):
         """Do what a node's core asks for."""
@@ -149,6 +170,8 @@ class Bus:
             elif what == DROP:
                 for name in ("data.bin", "readings.bin", "data.new"):
                     self.flash[node].pop(name, None)
+            elif what == SLEEP:
+                self.doze(node, action[1])
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
             elif what == MAKE:
@@ -162,7 +185,7 @@ class Bus:
         self.points[node] = load(BytesIO(content))
         machine = self.nodes[node]
         machine.forget_data()
-        self.perform(node, machine.points_made(self.points[node], grid.told(), self.now))
+        self.perform(node, machine.points_made(self.points[node], grid.told(), self.time(node)))
 
     # ---- broker ----
 
@@ -238,18 +261,27 @@ class Bus:
 
     # ---- time ----
 
+    def time(self, node):
+        """The node's own clock."""
+        return (self.now + self.elapsed * self.ppm.get(node, 0) // 1000000) & (ticks.PERIOD - 1)
+
+    def due(self, node):
+        """When the node does something by itself; while it sleeps, only waking."""
+        return self.asleep.get(node, self.nodes[node].deadline())
+
+    def wait_of(self, node):
+        """So long it is until then, in ms of true time, rounded up."""
+        rate = 1000000 + self.ppm.get(node, 0)
+        return (ticks.diff(self.due(node), self.time(node)) * 1000000 + rate - 1) // rate
+
     def step(self):
         """Deliver the next message, or let time pass to the next deadline. False where nothing is left to do."""
         if self.queue:
             topic, node, payload = self.next_message()
             if node in self.nodes:
-                self.perform(node, self.nodes[node].receive(topic, payload, self.now))
+                self.perform(node, self.nodes[node].receive(topic, payload, self.time(node)))
             return True
-        waits = [
-            ticks.diff(self.nodes[node].deadline(), self.now)
-            for node in self.nodes
-            if self.nodes[node].deadline() is not None
-        ]
+        waits = [self.wait_of(node) for node in self.nodes if self.due(node) is not None]
         if not waits:
             return False
         self.sleep(max(0, min(waits)))
@@ -260,9 +292,13 @@ class Bus:
         self.now = ticks.add(self.now, wait_ms)
         self.elapsed += wait_ms
         for node in list(self.nodes):
-            due = self.nodes[node].deadline()
-            if due is not None and ticks.diff(due, self.now) <= 0:
-                self.perform(node, self.nodes[node].tick(self.now))
+            due = self.due(node)
+            if due is None or ticks.diff(due, self.time(node)) > 0:
+                continue
+            if node in self.asleep:
+                self.wake(node)
+            else:
+                self.perform(node, self.nodes[node].tick(self.time(node)))
 
     def settle(self):
         """Deliver all that is on its way, without letting time pass."""

@@ -89,6 +89,26 @@ def tree_rows(number, parents, near=None):
     }
 
 
+def tree_slots(parents):
+    """(slots of a period, {node: its slots}): layer by layer up, then down."""
+    deepest = depth(parents)
+
+    def hops(node):
+        return 1 + hops(parents[node]) if parents[node] else 0
+
+    slots = {}
+    for node in parents:
+        children = [child for child in parents if parents[child] == node]
+        here = hops(node)
+        slots[node] = {
+            "up": deepest - here + 1 if here else 0,
+            "hear": [deepest - here] if children else [],
+            "get": deepest + here if here else 0,
+            "down": deepest + here + 1 if children else 0,
+        }
+    return 1 + 2 * deepest, slots
+
+
 def _phase(node, links):
     """A node's row of one phase with Metropolis weights."""
     beside = {}
@@ -168,6 +188,8 @@ class Scene:
             "window": 2,
             "tolerance": 256 * 200,
         }
+        if "slot_ms" in self.settings:
+            record["period"] = tree_slots(self.links)[0]
         record.update(self.settings)
         record.update(changes)
         return record
@@ -180,6 +202,10 @@ class Scene:
     def prepare(self, number=1):
         """Publish the rows, and let everybody take them."""
         rows = self.rows(number)
+        if "slot_ms" in self.settings:
+            slots = tree_slots(self.links)[1]
+            for node in rows:
+                rows[node]["slots"] = slots[node]
         for node in rows:
             self.bus.publish("dcka/t/rows/%d" % node, dumps(rows[node]), True)
         self.bus.settle()

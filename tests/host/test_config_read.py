@@ -119,6 +119,11 @@ BAD_VALUES = [
     ("run", "slots = 201", ["201", "max_slots = 200"]),
     ("run", "max_slots = 0", ["0", "1 to 1000000"]),
     ("run", "patience_ms = 5", ["5", "10 to 600000"]),
+    (
+        "run",
+        "slot_ms = 39",
+        ["39", "0 (nodes stay awake) or 40 to 600000", "4 times what a message may be late"],
+    ),
     ("topology", 'kind = "rign"', ['"rign"', 'did you mean "ring"', "experiment1"]),
     ("topology", "phases = 5", ["5", "[[[1, 2], [3, 4]], [[2, 3]]]"]),
     ("topology", "phases = []", ["[]", "[[[1, 2], [3, 4]], [[2, 3]]]"]),

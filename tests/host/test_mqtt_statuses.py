@@ -31,6 +31,21 @@ def test_every_field_is_read():
     assert read.online
 
 
+def test_a_sleeper_is_there_until_it_has_overslept():
+    """Its last word is retained, and comes again with every subscription: that makes it no younger."""
+    now = [100.0]
+    statuses = Statuses(clock=lambda: now[0])
+    statuses.take(3, status(state="asleep", until_ms=20_000))
+    assert (statuses.online(3), statuses.by_node[3].until_ms) == (True, 20_000)
+    now[0] += 20 * 1.1 + 4.9
+    statuses.take(3, status(state="asleep", until_ms=20_000), retained=True)
+    assert statuses.online(3)
+    now[0] += 0.2
+    assert not statuses.online(3)
+    statuses.take(3, status(state="running"))
+    assert statuses.online(3)
+
+
 def test_a_will_says_little_and_is_enough():
     will = {"v": 1, "node": 3, "boot": 2, "state": "offline", "nonce": 77}
     read = read_status(3, json.dumps(will).encode())

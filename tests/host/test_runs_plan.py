@@ -43,6 +43,40 @@ def test_the_record_of_a_tree_has_the_keys_of_the_protocol():
     assert all(row["run"] == 12 and row["v"] == 1 for row in made.rows.values())
 
 
+def test_slots_are_in_the_record_and_the_rows_and_a_node_reads_them():
+    made = plan(network(slot_ms=2500, max_steps=10), record_of(), 1)
+    plain = plan(network(max_steps=10), record_of(), 1)
+    assert made.record == plain.record | {"slot_ms": 2500, "period": 5, "patience_ms": 18750}
+    assert made.rows == {node: row | {"slots": made.rows[node]["slots"]} for node, row in plain.rows.items()}
+    assert made.rows[made.root]["slots"]["up"] == 0 < made.rows[made.root]["slots"]["down"] < 5
+    assert (made.period_ms, plain.period_ms) == (12_500, 0)
+    assert (made.longer(120), plain.longer(120)) == (120 + 2 * 12.5 * 10, 120)
+    assert [note.split(":")[0] for note in made.notes] == ["patience_ms is raised to 18750"]
+    run, rows = read_run(made.record), read_rows(made.rows[made.root])
+    assert (run.part, run.slot_ms, run.period, rows.slots[0]) == ("duty", 2500, 5, 0)
+    assert (read_run(plain.record).part, read_rows(plain.rows[made.root]).slots) == ("tree", None)
+
+
+def test_short_slots_are_said_to_be_for_desktops():
+    notes = plan(network(slot_ms=60), record_of(), 1).notes
+    assert "ESP32 boards would not sleep" in notes[-1]
+    assert "from slot_ms = 2306 on" in notes[-1]
+
+
+def test_slots_are_for_the_exact_consensus_and_for_more_than_one_node():
+    made = plan(network(slot_ms=60, schedule="gossip"), record_of(), 1)
+    assert "slot_ms" not in made.record
+    assert "gossip stay awake" in made.notes[-1]
+    alone = plan(network(1, slot_ms=60), record_of([1]), 1)
+    assert ("slot_ms" in alone.record, alone.notes) == (False, ())
+
+
+def test_a_tree_too_deep_for_slots_is_refused():
+    line = {"network": {"nodes": 30}, "topology": {"kind": "line"}, "run": {"k": 3, "slot_ms": 100}}
+    with pytest.raises(UsageError, match="needs 31 slots a step"):
+        plan(from_mapping(line), record_of(range(1, 31)), 1)
+
+
 def test_the_record_of_gossip_has_its_clock():
     made = plan(network(slots=4, max_slots=40, tolerance=0.001), record_of(), 1, schedule="gossip")
     own = {name: made.record[name] for name in ("slots", "max_slots", "window", "tolerance")}

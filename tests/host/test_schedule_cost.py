@@ -75,9 +75,9 @@ def test_a_repeated_timetable_costs_as_many_times_more():
 
 def test_a_day_has_room_for_so_many_runs():
     usage = Usage(slot_ms=1000, steps=12)
-    assert runs_a_day(timetable(), usage) == 24
-    assert runs_a_day(timetable(), usage, 100) == pytest.approx(86_400 / 12_000.73)
-    assert runs_a_day(timetable(), usage, 1000) == pytest.approx(86_400 / 120_000.73)
+    assert runs_a_day(10, usage) == 24
+    assert runs_a_day(1000, usage) == pytest.approx(86_400 / 12_000.73)
+    assert runs_a_day(10_000, usage) == pytest.approx(86_400 / 120_000.73)
     assert costs(timetable(), usage, 1000)[1].mah > 0
     with pytest.raises(EnergyError, match="take fewer runs a day, fewer steps or shorter slots"):
         costs(timetable(), Usage(runs_a_day=24), 1000)

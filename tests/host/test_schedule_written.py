@@ -2,19 +2,26 @@
 
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedule_graphs import connected
 
 from dcka.config import parse
-from dcka.schedule import Algorithm, ScheduleError, design_gossip, design_pairs, design_tree
+from dcka.errors import UsageError
+from dcka.inject.dataset import from_values
+from dcka.runs.plan import plan
+from dcka.schedule import Access, Algorithm, ScheduleError, Usage, design_gossip, design_pairs, design_tree
 from dcka.schedule.fragment import network_file
 from dcka.schedule.layout import by_hops
 from dcka.schedule.picture import draw_design
+from dcka.schedule.timetable import Row
+from dcka.schedule.words import record, run_as, text
 from dcka.topology import Shape, named, spanning_tree
 
 LAW = settings(deadline=None, derandomize=True, max_examples=30)
+LINE = named(range(1, 6), Shape("line"))
 
 
 @LAW
@@ -40,6 +47,45 @@ def test_any_gossip_is_written_with_room_for_its_slots(graph):
         5,
     )
     assert config.run.max_slots >= 2 * design.slots
+
+
+def test_slots_are_written_where_a_run_keeps_them():
+    graph = named(range(1, 6), Shape("experiment1"))
+    table = {"run": {"slot_ms": 90}}
+    for access, slot_ms, written in (
+        (Access.ANY, 5000, 5000),
+        (Access.ANY, None, 90),
+        (Access.TWO_HOP, 5000, 90),
+    ):
+        config = parse(network_file(design_tree(graph, access=access), table, slot_ms))
+        assert config.run.slot_ms == written, (access, slot_ms)
+    design = design_tree(graph, access=Access.ANY)
+    dataset = from_values("made", ["x"], {node: np.arange(9.0)[:, None] for node in graph.ids})
+    made = plan(parse(network_file(design, {}, 5000)), dataset.record(), 1)
+    assert made.record["period"] == design.slots
+    for node, row in made.rows.items():
+        works = {0, row["slots"]["up"], row["slots"]["get"], row["slots"]["down"], *row["slots"]["hear"]}
+        assert works == {slot for slot, work in enumerate(design.rows()[node]) if work is not Row.REST}
+    with pytest.raises(UsageError, match="nodes stay awake"):
+        network_file(design, {}, 20)
+
+
+@pytest.mark.parametrize(
+    ("design", "words", "kept"),
+    [
+        (design_tree(LINE, access=Access.ANY, usage=Usage(5000)), "keeps these slots, and sleeps", True),
+        (design_tree(LINE, access=Access.ANY, usage=Usage(60)), "too short for an ESP32", True),
+        (design_tree(LINE), "other slots: those of --access any", False),
+        (design_tree(named(range(1, 31), Shape("line")), access=Access.ANY), "at most 24", False),
+        (design_tree(named([7], Shape("line")), access=Access.ANY), "needs no slots", False),
+        (design_gossip(LINE), "stay awake", False),
+        (design_pairs(LINE), "a design to compare with", False),
+    ],
+)
+def test_what_a_run_has_of_a_design_is_said(design, words, kept):
+    assert words in run_as(design) and words in text(design, "a line")
+    made = record(design, "a line", ())["run"]
+    assert (made["slots"], made["kind"]) == (kept, design.kind != "pairs")
 
 
 def test_pairs_are_not_written():

@@ -26,6 +26,7 @@ SCHEDULES = ("both", "gossip", "tree")
         "dcka demo --schedule tree --k 4 --seed 7",
         "dcka demo --loss 0.2                          every fifth message between nodes is lost",
         "dcka demo --range quantile --spike            a wild reading costs the others nothing",
+        "dcka demo --slot-ms 60 --drift 0.02           nodes that sleep, and clocks that are wrong",
         "dcka demo --kill-node 3 --at-step 4 --allow-partial",
         "dcka demo --broker mqtt://192.168.1.10:1883   over a broker that is there",
     ),
@@ -54,6 +55,20 @@ SCHEDULES = ("both", "gossip", "tree")
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option(
     "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
+)
+@click.option(
+    "--slot-ms",
+    type=int,
+    default=0,
+    metavar="MS",
+    help="tree: nodes sleep between slots of so long; 0 = never.",
+)
+@click.option(
+    "--drift",
+    type=float,
+    default=0.0,
+    metavar="SHARE",
+    help="Clocks that are up to so much wrong; 0.02 at most.",
 )
 @radio_options
 @click.option("--kill-node", metavar="ID", help="Take this node's power in mid-run; ROOT is the tree's root.")
@@ -84,6 +99,8 @@ def command(
     init: str | None,
     out: Path,
     allow_partial: bool,
+    slot_ms: int,
+    drift: float,
     loss: float,
     duplicate: float,
     reorder: float,
@@ -110,7 +127,7 @@ def command(
             "--broker names a broker that is there, --broker-engine one to start: give one of both"
         )
     happens = _mishaps(**mishaps)
-    if happens.kill_node is not None and schedule == "both":
+    if (happens.kill_node is not None or slot_ms) and schedule == "both":
         schedule = "tree"
     settings = Settings(
         scenario=SCENARIOS[data],
@@ -131,6 +148,8 @@ def command(
             if value is not None
         },
         spike=spike,
+        slot_ms=slot_ms,
+        drift=drift,
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")

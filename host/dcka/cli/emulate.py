@@ -54,6 +54,10 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
     "--heap", metavar="SIZE", help="Of each MicroPython process.  [default: the network file's, 128K]"
 )
 @click.option("--nodes", metavar="IDS", help="Such as 1-5,7.  [default: all of the network file]")
+@click.option(
+    "--drift", type=float, default=0.0, metavar="SHARE",
+    help="Give each node a clock of its own, up to so much wrong; 0.02 at most.",
+)  # fmt: skip
 @radio_options
 @network_option
 @broker_option
@@ -63,6 +67,7 @@ def command(
     runtime: str | None,
     heap: str | None,
     nodes: str | None,
+    drift: float,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -82,12 +87,21 @@ def command(
     kind = _runtime(config.emulation.runtime, output)
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    faults = faults_of(**radio)
-    return _emulate(config, ids, kind, broker_of(config, state_of(config, state), broker), faults, output)
+    from dcka.emulation.network import drifting
+
+    clocks, faults = drifting(ids, drift), faults_of(**radio)
+    url = broker_of(config, state_of(config, state), broker)
+    return _emulate(config, ids, kind, clocks, url, faults, output)
 
 
 def _emulate(
-    config: "Config", ids: tuple[int, ...], kind: str, url: "BrokerUrl", faults: "Faults", output: Output
+    config: "Config",
+    ids: tuple[int, ...],
+    kind: str,
+    clocks: dict[int, int],
+    url: "BrokerUrl",
+    faults: "Faults",
+    output: Output,
 ) -> int:
     from dcka.emulation.supervisor import Supervisor
     from dcka.mqtt import Connection
@@ -95,7 +109,7 @@ def _emulate(
     with Connection(url, config.network.name, role="emulate") as connection:
         watched = Supervisor(connection, ids, _shower(output), output.say)
         watched.require_free()
-        with _air(url, faults, output) as heard_at, _network(kind, config, ids, heard_at) as running:
+        with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
             begun = time.monotonic()
             missing = watched.await_online(running)
             with told_to_end() as told:
@@ -200,7 +214,7 @@ def _runtime(wanted: str, output: Output) -> str:
 
 
 def _network(
-    kind: str, config: "Config", ids: tuple[int, ...], url: "BrokerUrl"
+    kind: str, config: "Config", ids: tuple[int, ...], clocks: dict[int, int], url: "BrokerUrl"
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
 
@@ -208,9 +222,9 @@ def _network(
     if kind == "cpython":
         from dcka.emulation.cpython import CPythonNetwork
 
-        return CPythonNetwork(config.network.name, ids, url, max_message=room)
+        return CPythonNetwork(config.network.name, ids, url, max_message=room, clocks=clocks)
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
-    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room)
+    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room, clocks=clocks)

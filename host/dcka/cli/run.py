@@ -56,8 +56,11 @@ Json = dict[str, Any]
 @range_choice
 @click.option("--patience-ms", type=int, metavar="MS", help="How long a node waits for the others.")
 @click.option(
-    "--limit", type=click.FloatRange(min=0.1), default=120.0, show_default=True, metavar="S",
-    help="Seconds after which a run that has not finished is ended.",
+    "--slot-ms", type=int, metavar="MS", help="tree: nodes sleep between slots of so long; 0 = never."
+)
+@click.option(
+    "--limit", type=click.FloatRange(min=0.1), metavar="S",
+    help="Seconds after which a run that has not finished is ended.  [default: 120, and in slots two periods a step]",
 )  # fmt: skip
 @click.option(
     "--allow-partial",
@@ -74,7 +77,7 @@ def command(
     broker: str | None,
     state: Path | None,
     output: Output,
-    limit: float,
+    limit: float | None,
     allow_partial: bool,
     stop: bool,
     range: str | None,
@@ -105,7 +108,7 @@ def command(
 
 
 def _run(
-    connection: "Connection", config: "Config", folder: "State", limit: float, output: Output
+    connection: "Connection", config: "Config", folder: "State", limit: float | None, output: Output
 ) -> tuple["Outcome", Json]:
     """(the outcome, the record of the data set)."""
     from dcka.runs.controller import run

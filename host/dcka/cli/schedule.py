@@ -65,7 +65,10 @@ _DESIGN_OPTIONS = (
 )
 _USAGE_OPTIONS = (
     click.option(
-        "--slot-ms", type=float, default=1000.0, metavar="MS", help="The length of a slot.  [default: 1000]"
+        "--slot-ms",
+        type=float,
+        metavar="MS",
+        help="The length of a slot; --write keeps it.  [default: the network file's, or 1000]",
     ),
     click.option("--steps", type=int, default=12, metavar="T", help="Outer steps of a run.  [default: 12]"),
     click.option("--runs-a-day", type=float, metavar="R", help="[default: 24, or as many as fit]"),
@@ -76,6 +79,7 @@ _USAGE_OPTIONS = (
     ),
 )
 
+_SLOT_MS = 1000.0
 _SOURCES_OF = {
     "min_rssi": ("rssi", "ulb"),
     "radius": ("topology",),
@@ -104,6 +108,7 @@ class _Source(NamedTuple):
     k: int
     tolerance: float
     root: int | None
+    slot_ms: float
     tables: dict[str, Any]
 
 
@@ -120,6 +125,7 @@ def _options(command: Decorated) -> Decorated:
         "dcka schedule --topology random --nodes 20 --radius 0.4 --picture radio.png",
         "dcka schedule --rssi heard.csv --min-rssi -85 --prefer energy --slot-ms 4000",
         "dcka schedule --edges links.csv --write tree.toml      for: dcka run --network tree.toml",
+        "dcka schedule --access any --slot-ms 5000 --write tree.toml     the same, with slots",
         "dcka schedule --kind pairs --topology complete --nodes 20 --json",
     ),
 )
@@ -137,11 +143,12 @@ def command(
     """Design a duty-cycling schedule for a radio graph, prove it, and show what it costs.
 
     tree: sums go up a spanning tree and the result comes down. gossip: shares on the phases of the graph, in turn.
-    pairs: any two nodes talk, through a broker. The charges are modelled (docs/energy.md), not measured.
+    pairs: any two nodes talk, through a broker: to compare with, no run has it. The charges are modelled
+    (docs/energy.md), not measured.
     """
     from dcka.config import write_whole
     from dcka.schedule.fragment import network_file
-    from dcka.schedule.words import record, text
+    from dcka.schedule.words import record, run_as, text
 
     if write is not None and write.exists() and not force:
         raise UsageError(f"{write} is there already; overwrite it with --force, or name another file")
@@ -152,7 +159,10 @@ def command(
     found = _design(source, given, usage)
     made = record(found, source.name, source.notes)
     if write is not None:
-        write_whole(write, network_file(found, source.tables).encode())
+        kept = None if given["slot_ms"] is None else usage.slot_ms
+        if kept and not found.kept:
+            output.say(f"note: {write} is without slot_ms; in a run: {run_as(found)}")
+        write_whole(write, network_file(found, source.tables, kept).encode())
         made["written"] = write.absolute()
     if picture is not None:
         from dcka.schedule.picture import draw_design
@@ -174,7 +184,8 @@ def _usage(given: dict[str, Any], source: _Source) -> "Usage":
                 f"--{name.replace('_', '-')} {given[name]:g}: it must be a number from {low:g} to 1e9"
             )
     k = source.k if given["k"] is None else given["k"]
-    return Usage(given["slot_ms"], given["steps"], given["runs_a_day"], k, given["dims"], given["points"])
+    slot_ms = source.slot_ms if given["slot_ms"] is None else given["slot_ms"]
+    return Usage(slot_ms, given["steps"], given["runs_a_day"], k, given["dims"], given["points"])
 
 
 def _design(source: _Source, given: dict[str, Any], usage: "Usage") -> "Design":
@@ -234,7 +245,7 @@ def _source(network: Path | None, given: dict[str, Any]) -> _Source:
     else:
         folder = None if given["ulb"] == _ULB_ANYWHERE else given["ulb"]
         found = ulb_radio(folder, given["min_rssi"])
-    return _Source(found.graph(split), found.name, found.notes, "tree", 9, 1e-4, None, {})
+    return _Source(found.graph(split), found.name, found.notes, "tree", 9, 1e-4, None, _SLOT_MS, {})
 
 
 def _refuse_foreign(given: dict[str, Any], word: str, takes: dict[str, tuple[str, ...]], prefix: str) -> None:
@@ -250,7 +261,7 @@ def _generated(ids: "range | list[int]", given: dict[str, Any]) -> _Source:
 
     kind = given["topology"]
     settings = {name: given[name] for name in ("split", "seed", "radius", "columns")}
-    return _Source(named(ids, Shape(kind, **settings)), kind, (), "tree", 9, 1e-4, None, {})
+    return _Source(named(ids, Shape(kind, **settings)), kind, (), "tree", 9, 1e-4, None, _SLOT_MS, {})
 
 
 def _of_network_file(network: Path | None) -> _Source:
@@ -268,7 +279,17 @@ def _of_network_file(network: Path | None) -> _Source:
     name = f"{config.network.name}'s topology"
     run = config.run
     root = config.topology.root
-    return _Source(config.graph, name, (), run.schedule, run.k, run.tolerance, root, dict(tables))
+    return _Source(
+        config.graph,
+        name,
+        (),
+        run.schedule,
+        run.k,
+        run.tolerance,
+        root,
+        run.slot_ms or _SLOT_MS,
+        dict(tables),
+    )
 
 
 def _ids(words: str | None) -> "range | list[int] | None":

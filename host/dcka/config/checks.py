@@ -43,6 +43,22 @@ def whole(low: int, high: int, also: str = "") -> Check:
     return Check(f"a whole number from {low} to {high}{also}", convert)
 
 
+def slot_time(least: int, most: int) -> Check:
+    """Milliseconds of a slot: 0 for none, or from `least` to `most`."""
+
+    def convert(value: object) -> int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not (value == 0 or least <= value <= most):  # type: ignore[operator]
+            raise Unfit
+        return value  # type: ignore[return-value]
+
+    return Check(
+        f"0 (nodes stay awake) or {least} to {most}: a slot has to hold 4 times what a message may be late, which is "
+        f"{least // 4} ms between emulated nodes",
+        convert,
+    )
+
+
 def real(low: float, high: float, also: str = "") -> Check:
     """A number, whole or not, from `low` to `high`; never NaN."""
 

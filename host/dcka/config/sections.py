@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _MAX_SEED = 2**63 - 1
 # A wait above 2^29 ms cannot be told from one in the past on a node's tick counter; ten minutes are plenty.
 _MAX_PATIENCE_MS = 600_000
+LEAST_SLOT_MS = 40
+"""The guard of a slot allows a quarter of it for messages that are late, and emulated nodes' are by up to 10 ms."""
+_MAX_SLOT_MS = 600_000
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,11 @@ class RunSection:
         500,
         checks.whole(10, _MAX_PATIENCE_MS),
         "How long a node waits for the others before it sends again (tree) or goes on without them (gossip).",
+    )
+    slot_ms: int = key(
+        0,
+        checks.slot_time(LEAST_SLOT_MS, _MAX_SLOT_MS),
+        "tree: nodes sleep between their slots of so many milliseconds; 0 = they stay awake.",
     )
 
 

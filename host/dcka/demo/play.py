@@ -154,7 +154,7 @@ def _acts(up: Stage, settings: Settings, data: _Given, plans: list[RunPlan], vie
         view.begun(made.kind)
         before = None if up.radio is None else up.radio.counts()
         follower = _Follower(up, made, dataset, view, settings.mishaps)
-        limit_s = TROUBLED_LIMIT_S if settings.troubled else LIMIT_S
+        limit_s = made.longer(TROUBLED_LIMIT_S if settings.troubled else LIMIT_S)
         outcome = run(up.connection, made, limit_s=limit_s, on_event=follower.take)
         if not outcome.finished:
             up.require_alive()

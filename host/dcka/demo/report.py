@@ -113,6 +113,11 @@ class Report:
             "init": self.init,
             "seed": self.seed,
             **(exact.figures(_EXACT) if exact else dict.fromkeys((*_EXACT, *_COSTS))),
+            **(
+                {"awake_share": exact.summary["awake_share"]}
+                if exact and "awake_share" in exact.summary
+                else {}
+            ),
             "total_s": self.total_s,
             "centres": exact.summary["centres"] if exact else None,
             "reasons": self.reasons(),

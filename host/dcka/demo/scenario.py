@@ -8,6 +8,7 @@ from dcka.config import Config, from_mapping
 from dcka.datasets import gaussians, suthaharan
 from dcka.demo.mishaps import Mishaps
 from dcka.emulation.air import Faults
+from dcka.emulation.network import drifting
 from dcka.errors import UsageError
 from dcka.inject.dataset import Dataset
 
@@ -21,6 +22,7 @@ FLAGS: dict[tuple[str, ...], str] = {
     ("data", "range"): "--range",
     ("data", "tail"): "--tail",
     ("data", "scale"): "--scale",
+    ("run", "slot_ms"): "--slot-ms",
     ("emulation", "heap"): "--heap",
 }
 
@@ -85,7 +87,8 @@ class Settings:
 
     `k`, `seed`, `init`: None for the scenario's. `out`: the folder of the picture. `faults`, `mishaps`: what goes
     wrong on purpose. `data`: keys of [data] by name: range, tail, scale. `spike`: whether one reading lies far outside
-    all others. Raises UsageError for mishaps that these settings can't have.
+    all others. `slot_ms`: nodes of `tree` sleep between slots of so long. `drift`: the share by which their clocks are
+    wrong, at most. Raises UsageError for mishaps that these settings can't have.
     """
 
     scenario: Scenario
@@ -102,10 +105,15 @@ class Settings:
     mishaps: Mishaps = field(default_factory=Mishaps)
     data: dict[str, object] = field(default_factory=dict)
     spike: bool = False
+    slot_ms: int = 0
+    drift: float = 0.0
 
     def __post_init__(self) -> None:
         if self.mishaps.kill_node is not None and self.schedules != ("tree",):
             raise UsageError("--kill-node is for the exact consensus: add --schedule tree")
+        if self.slot_ms and self.schedules != ("tree",):
+            raise UsageError("--slot-ms is for the exact consensus: add --schedule tree")
+        drifting((), self.drift)  # refused before anything is started
         if self.mishaps.restart_broker and self.url is not None:
             raise UsageError("--restart-broker is for a broker that the demo starts: leave --broker out")
 
@@ -131,7 +139,7 @@ class Settings:
         patience = {"patience_ms": HASTY_MS + round(8 * self.radio.delay_ms)} if self.troubled else {}
         sections: dict[str, dict[str, object]] = {
             "network": {"name": network, "nodes": list(nodes)},
-            "run": {**run, **patience},
+            "run": {**run, **patience, "slot_ms": self.slot_ms},
             "topology": scenario.topology,
             "data": self.data,
             "emulation": {"heap": self.heap},

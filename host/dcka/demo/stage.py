@@ -10,7 +10,7 @@ from dcka.demo.scenario import Settings
 from dcka.emulation.cpython import CPythonNetwork
 from dcka.emulation.faults import FaultyRadio
 from dcka.emulation.micropython import MicroPythonNetwork
-from dcka.emulation.network import NodeFailure
+from dcka.emulation.network import NodeFailure, drifting
 from dcka.errors import DckaError
 from dcka.mqtt import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
@@ -113,9 +113,11 @@ def _address(broker: Broker | None) -> BrokerUrl:
 def _nodes(
     settings: Settings, network: str, nodes: Collection[int], url: BrokerUrl, max_message: int
 ) -> Nodes:
+    clocks = drifting(nodes, settings.drift)
     if settings.runtime == "cpython":
-        return CPythonNetwork(network, nodes, url, max_message=max_message)
-    return MicroPythonNetwork(network, nodes, url, heap=settings.heap, max_message=max_message)
+        return CPythonNetwork(network, nodes, url, max_message=max_message, clocks=clocks)
+    heap = settings.heap
+    return MicroPythonNetwork(network, nodes, url, heap=heap, max_message=max_message, clocks=clocks)
 
 
 def sweep(connection: Connection, nodes: set[int]) -> None:

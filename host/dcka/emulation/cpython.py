@@ -6,7 +6,7 @@ A process of its own, so that the host and the nodes do not wait for each other'
 import json
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ class CPythonNetwork:
 
     `folder` keeps the nodes' files (`folder/ID`, by the names that they have on a board); without it they are in
     memory. `max_message` (bytes) and `keepalive` (seconds) are a board's: what is larger is dropped and counted.
+    `clocks`: by id, by how many millionths a node's clock is fast.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535.
     """
@@ -41,9 +42,11 @@ class CPythonNetwork:
         folder: Path | None = None,
         max_message: int = 1024,
         keepalive: int = 10,
+        clocks: Mapping[int, int] | None = None,
     ) -> None:
         self.ids = checked_ids(nodes)
         self._folder = folder
+        self._clocks = dict(clocks or {})
         self._settings = _settings(network, broker, max_message, keepalive)
         self._child: Child | None = None
         self._peer: socket.socket | None = None
@@ -75,6 +78,7 @@ class CPythonNetwork:
         begin: dict[str, object] = {
             "settings": self._settings,
             "ids": self.ids,
+            "clocks": {str(node): ppm for node, ppm in self._clocks.items()},
             "folder": None if self._folder is None else str(self._folder.absolute()),
         }
         self._peer, other = socket.socketpair()

@@ -15,7 +15,7 @@ from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.node import RUN_FILE, Node
 from dcka_core.points import Points
@@ -32,7 +32,8 @@ RUNTIME = f"cpython {platform.python_version()} {sys.platform}"
 class CPythonNode:
     """One node from its boot to its end: build it, `start` it, let the loop turn, `end` it.
 
-    settings: as node.json has them, with `node`. vitals: () → (live, free) bytes. random: (count) → bytes.
+    settings: as node.json has them, with `node`, and `clock_ppm` where its clock is to be wrong. vitals: () → (live,
+    free) bytes. random: (count) → bytes.
     A fault of the core ends this node alone, with `failure`; the broker then publishes its will.
     """
 
@@ -54,6 +55,8 @@ class CPythonNode:
         self._random = random
         self._busy = 0  # of the computing time: what is no whole millisecond yet, in µs
         self._connection = 0  # which of the link's the core knows of; 0 while it knows of none
+        # Its clock goes so many of its own ms in a true one.
+        self._rate = 1 + settings.get("clock_ppm", 0) / 1_000_000
         self._node: Node
         self._link: Link | None = None
 
@@ -91,7 +94,7 @@ class CPythonNode:
         try:
             points = self._flash.points()
         except CoreError as error:
-            self._do(self._node.data_failed(str(error), _now()))
+            self._do(self._node.data_failed(str(error), self._now()))
         else:
             self._loaded(points)
         readings = self._flash.readings_dataset()
@@ -107,7 +110,6 @@ class CPythonNode:
             self._guarded(self._work, self._link)
 
     def _work(self, link: Link) -> None:
-        now = _now()
         messages, link.inbox = link.inbox, []
         connection = link.connections if link.up else 0
         if connection != self._connection:
@@ -123,22 +125,23 @@ class CPythonNode:
         for topic, payload in messages:
             self._feed(self._node.receive, topic, payload)
         due = self._node.deadline()
-        now = _now()
-        if due is not None and diff(due, now) <= 0:
+        if due is not None and diff(due, self._now()) <= 0:
             self._feed(self._node.tick)
             due = self._node.deadline()
         link.flush()
+        if link.resting:
+            return
         if not link.up and self._connection:  # it was lost in writing
             self._loop.at(self._turn, time.monotonic())
         elif due is None:
             self._loop.at(self._turn, None)
         else:
-            self._loop.at(self._turn, time.monotonic() + max(0, diff(due, _now())) / 1000)
+            self._loop.at(self._turn, time.monotonic() + max(0, diff(due, self._now())) / 1000 / self._rate)
 
     def _feed(self, event: Callable[..., list[Any]], *arguments: Any) -> None:
         """Tell the core of an event, count for how long it computes, and do what it asks for."""
         began = time.perf_counter_ns()
-        actions = event(*arguments, _now())
+        actions = event(*arguments, self._now())
         self._busy += (time.perf_counter_ns() - began) // 1000
         self._node.ledger[_COMPUTING] += self._busy // 1000
         self._busy %= 1000
@@ -159,8 +162,21 @@ class CPythonNode:
                 link.subscribe(action[1])
             elif what == UNSUBSCRIBE:
                 link.unsubscribe(action[1])
+            elif what == SLEEP:
+                self._sleep(link, action[1])
             else:
                 self._store(action)
+
+    def _sleep(self, link: Link, rest_ms: int) -> None:
+        """Take leave of the broker for so long; until then nothing turns."""
+        self._connection = 0
+        self._node.disconnected()
+        link.rest(rest_ms / 1000 / self._rate)
+        self._loop.at(self._turn, None)
+
+    def _now(self) -> int:
+        """Milliseconds as a board counts them, by this node's clock."""
+        return int(time.monotonic() * 1000 * self._rate) & (PERIOD - 1)
 
     def _store(self, action: Any) -> None:
         if action[0] == MAKE:
@@ -178,7 +194,7 @@ class CPythonNode:
                 self._flash.begin(name, total)
             self._flash.append(name, _bytes(payload), offset)
         except OSError as error:
-            self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
+            self._do(self._node.data_failed(f"the data can't be stored: {error}", self._now()))
 
     def _adopt(self, aside: str, name: str) -> None:
         """Take the new data file; where it can't be read, the old one again."""
@@ -186,7 +202,7 @@ class CPythonNode:
         try:
             points = self._flash.adopt(aside, name)
         except (OSError, CoreError) as error:
-            self._do(self._node.data_failed(f"the data can't be stored: {error}", _now()))
+            self._do(self._node.data_failed(f"the data can't be stored: {error}", self._now()))
             points = self._flash.points()
         else:
             if points is not None and name == READINGS_FILE:
@@ -202,7 +218,7 @@ class CPythonNode:
         try:
             points = self._flash.make(grid, readings)
         except (OSError, CoreError) as error:
-            self._do(self._node.data_failed(f"the points can't be made: {error}", _now()))
+            self._do(self._node.data_failed(f"the points can't be made: {error}", self._now()))
             return
         points.kernel = accumulate
         self._feed(self._node.points_made, points, grid.told())
@@ -223,11 +239,6 @@ class CPythonNode:
                 node, 1, f"node {node} crashed: {lines[-1]}{last_place(lines)}", tuple(lines)
             )
             self.end()
-
-
-def _now() -> int:
-    """Milliseconds as a board counts them."""
-    return int(time.monotonic() * 1000) & (PERIOD - 1)
 
 
 def _bytes(payload: bytes | bytearray | str) -> bytes:

@@ -4,6 +4,7 @@ paho's callbacks only note what has come; the node looks at it afterwards, since
 """
 
 import contextlib
+import os
 import random
 import socket
 import ssl
@@ -31,7 +32,8 @@ class Link:
     """A connection to the broker that mends itself; `notify` is called when something has come or changed.
 
     settings: as node.json has them. will: (topic, payload), retained. `connections` counts those that came about: a
-    short outage shows in it alone. `inbox` holds what has come, for the node to take; `oversized` and `lost` count.
+    short outage shows in it alone. `resting`: off the air on purpose. `inbox` holds what has come, for the node to
+    take; `oversized` and `lost` count.
     """
 
     def __init__(
@@ -55,6 +57,8 @@ class Link:
         self._up_since = 0.0
         self._writing = False
         self._open = False
+        self.resting = False
+        self._held: socket.socket | None = None
         self.up = False
         self.connections = 0
         self.inbox: list[tuple[str, bytes]] = []
@@ -94,6 +98,10 @@ class Link:
         self._open = False
         self._gate.withdraw(self._connect)
         self._loop.at(self._retry, None)
+        self._cut_socket()
+        self._let_go()
+
+    def _cut_socket(self) -> None:
         peer = self._client.socket()
         if not isinstance(peer, socket.socket):
             return
@@ -101,6 +109,42 @@ class Link:
             peer.shutdown(socket.SHUT_RDWR)
         while self._client.socket() is not None:  # paho reads to the end, and closes the socket
             self._client.loop_read()
+
+    def rest(self, seconds: float) -> None:
+        """Say good-bye, so that no will is published, and connect again after so many seconds."""
+        self.flush()
+        self.resting, self._open = True, False
+        self._gate.withdraw(self._connect)
+        self._let_go()
+        peer = self._client.socket()
+        if isinstance(peer, socket.socket):
+            # Where a socket is closed with something unread in it, the broker sees a reset, throws away what came
+            # before it, the good-bye too, and publishes the will: so it is held until the broker has closed it.
+            self._held = socket.socket(fileno=os.dup(peer.fileno()))
+            self._held.setblocking(False)
+            self._loop.watch(self._held, EVENT_READ, self._drain)
+        self._client.disconnect()
+        self.flush()  # paho closes its socket once the good-bye is written
+        self._cut_socket()
+        self.up = False
+        self._loop.at(self._retry, time.monotonic() + seconds)
+
+    def _drain(self) -> None:
+        try:
+            more = self._held is not None and self._held.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:  # a reset: it is over too
+            more = b""
+        if not more:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the last connection before a rest."""
+        if self._held is not None:
+            self._loop.forget(self._held)
+            self._held.close()
+            self._held = None
 
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
@@ -143,6 +187,8 @@ class Link:
         self.flush()
 
     def _retry(self) -> None:
+        self._open = True
+        self.resting = False
         self._gate.ask(self._connect)
 
     def _lost_connection(self, reason: str) -> None:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from dcka.broker.url import CA_FILE, BrokerUrl
+from dcka.emulation import wrong_clock
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
 from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
@@ -157,7 +158,8 @@ class MicroPythonNetwork:
 
     `folder` keeps the nodes' folders (`folder/ID`); without it they are temporary. `heap` is MicroPython's
     heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
-    `firmware` is a finished build (default: the firmware, built for this machine).
+    `firmware` is a finished build (default: the firmware, built for this machine). `clocks`: by id, by how many
+    millionths a node's clock is fast.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535, for a heap that is no size, and for an
     encrypted broker without the file of its authority.
@@ -174,6 +176,7 @@ class MicroPythonNetwork:
         max_message: int = 1024,
         keepalive: int = 10,
         firmware: Build | None = None,
+        clocks: Mapping[int, int] | None = None,
     ) -> None:
         if not re.fullmatch(r"[1-9][0-9]{0,8}[kKmM]?", heap):
             raise UsageError(f"a heap is a number of bytes such as 112K or 1M, not {heap!r}")
@@ -182,6 +185,7 @@ class MicroPythonNetwork:
         self._folder = folder
         self._firmware = firmware
         self._config = settings(network, broker, max_message, keepalive)
+        self._clocks = dict(clocks or {})
         self._ca = broker.ca if broker.tls else None
         self._nodes: dict[int, MicroPythonNode] = {}
         self._resources = contextlib.ExitStack()
@@ -247,6 +251,8 @@ class MicroPythonNetwork:
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
             config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+            if node.node in self._clocks:
+                wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:
                 (node.folder / CA_FILE).write_bytes(self._ca.read_bytes())
         except OSError as error:

@@ -1,5 +1,6 @@
 """What the two runtimes of emulated nodes have in common: ids, a node's configuration, and how one can fail."""
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,6 +50,31 @@ def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) 
         "broker": broker.for_node(),
         "max_message": max_message,
         "keepalive": keepalive,
+    }
+
+
+MAX_DRIFT = 0.02
+"""2 %. The guards of a run in slots allow for no more (`dcka_core.slots`)."""
+
+
+def drifting(nodes: Iterable[int], share: float, seed: int = 1) -> dict[int, int]:
+    """By id, by how many millionths a node's clock is fast: drawn from −share … share, the same for the same seed, and
+    one of the first two nodes at each end. Empty where the share is 0.
+
+    Raises `UsageError` for more than the guards allow for.
+    """
+    if not 0 <= share <= MAX_DRIFT:
+        raise UsageError(
+            f"--drift {share:g}: it must be 0 to {MAX_DRIFT:g}, a share of the time; nodes allow for 2 %"
+        )
+    if not share:
+        return {}
+    most = round(share * 1_000_000)
+    drawn = random.Random(seed)
+    ids = sorted(nodes)
+    return {
+        node: (most, -most)[place] if place < 2 else drawn.randint(-most, most)
+        for place, node in enumerate(ids)
     }
 
 

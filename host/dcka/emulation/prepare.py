@@ -40,7 +40,8 @@ def prepare(files: Sequence[BoardFile]) -> Prepared:
     booted = [file.source.read_text("utf-8", "replace") for file in files if file.path in BOOTED]
     if not booted or not all(map(_is_python, booted)):
         return Prepared({paths[module]: ast.unparse(tree) + "\n" for module, tree in trees.items()}, {})
-    whole = make_small(trees, booted)
+    asked = {module_name(str(file.path)) for file in files if file.asked}
+    whole = make_small(trees, booted, asked)
     return Prepared({paths[module]: text for module, text in whole.texts.items()}, whole.names)
 
 

@@ -40,8 +40,11 @@ class Whole:
     names: dict[str, dict[str, str]]
 
 
-def make_small(sources: Mapping[str, ast.Module], booted: Collection[str]) -> Whole:
+def make_small(
+    sources: Mapping[str, ast.Module], booted: Collection[str], by_name: Collection[str] = ()
+) -> Whole:
     """Make a program of modules small. sources: module → tree (they are changed). booted: the texts that start it.
+    by_name: modules that are asked for with a text, though others import them too.
 
     What is booted imports by name what it needs; other modules may be
     asked for with a text (`__import__`), and their globals as attributes, which stay then.
@@ -51,7 +54,7 @@ def make_small(sources: Mapping[str, ast.Module], booted: Collection[str]) -> Wh
     edges = {edge for edge in resolve(trees) if edge[1] in trees}
     first = booted_modules(booted, trees)
     trees.forget()
-    asked = entries(trees, edges, first)
+    asked = entries(trees, edges, [*first, *by_name])
     words_outside = booted_words(booted)
     fixed = asked_by_name(trees, first, words_outside)
     # Of others somebody may have the module itself; its globals are attributes then.

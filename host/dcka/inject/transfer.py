@@ -12,7 +12,7 @@ from dcka.inject.parcel import Parcel
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, await_online, named, require_single
-from dcka.mqtt.statuses import PayloadError, read_object, whole
+from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, whole
 from dcka_core.bounds import varint_bytes
 from dcka_core.codec import put_varint
 from dcka_core.messages import CHUNK, REMOVE
@@ -117,7 +117,9 @@ class _Sending:
 
     def require_idle(self) -> None:
         """Raises TransferError where a node is in a run: it would refuse."""
-        busy = [node for node in self._nodes if self.inbox.statuses.by_node[node].state == "running"]
+        busy = [
+            node for node in self._nodes if self.inbox.statuses.by_node[node].state in ("running", ASLEEP)
+        ]
         if busy:
             raise TransferError(_busy(named(busy), len(busy)))
 

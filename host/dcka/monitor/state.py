@@ -13,7 +13,7 @@ from dcka.monitor.events import Event, clean, counts
 from dcka.monitor.progress import SURVEY, RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
-from dcka.mqtt.statuses import SILENT_S, PayloadError, read_object, wholes
+from dcka.mqtt.statuses import ASLEEP, SILENT_S, PayloadError, read_object, wholes
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
@@ -37,7 +37,7 @@ class NodeView:
     def state(self, now: float) -> str:
         """The state that it said, or `silent` where nothing was heard of it for too long."""
         heard = self.known_at if self.live_at is None else self.live_at
-        if self.status.online and now - heard > SILENT_S:
+        if self.status.online and now - heard > SILENT_S + 1.1 * self.status.until_ms / 1000:
             return "silent"
         return self.status.state
 
@@ -194,8 +194,9 @@ _Found = tuple[str, str, dict[str, Any], bool]
 
 
 def _seen(status: NodeStatus) -> tuple[object, ...]:
-    """What makes a status news: a heartbeat is none, and of steps others tell."""
-    told = (status.state, status.run, status.prepared, status.dataset, status.readings)
+    """What makes a status news: a heartbeat and a nap between two slots are none, and of steps others tell."""
+    state = "running" if status.state == ASLEEP else status.state
+    told = (state, status.run, status.prepared, status.dataset, status.readings)
     return (
         status.boot,
         status.nonce,
@@ -223,7 +224,7 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
     words = [f"node {status.node} {status.state}"]
     if retained:
         words.append("(retained)")
-    if status.run and status.state in ("running", "done"):
+    if status.run and status.state in ("running", "asleep", "done"):
         words.append(f"run {status.run}")
     if before is not None and before.boot != status.boot and status.online:
         words.append(f"rebooted (boot {status.boot})")

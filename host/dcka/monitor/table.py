@@ -18,6 +18,7 @@ WIDTH = 60
 STYLES = {
     "ready": "green",
     "running": "cyan",
+    "asleep": "blue",
     "done": "bold green",
     "offline": "bold red",
     "silent": "yellow",
@@ -38,7 +39,9 @@ class StateTable:
 
     def _head(self, now: float) -> Text:
         state = self._state
-        online = sum(view.state(now) in ("ready", "running", "done") for view in state.nodes.values())
+        online = sum(
+            view.state(now) in ("ready", "running", "done", "asleep") for view in state.nodes.values()
+        )
         head = Text(f"network {state.network} at {self._broker}: {online} of ")
         head.append(f"{max(len(state.members), len(state.nodes))} nodes online")
         if not state.broker:

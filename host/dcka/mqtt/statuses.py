@@ -1,17 +1,22 @@
 """What the nodes say of themselves on `status/<i>`: read with care, and the newest of each kept."""
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dcka.errors import DckaError
 
 OFFLINE = "offline"
+ASLEEP = "asleep"
 SILENT_S = 25.0
 """A node says something every 10 s: two of those, and some time to travel."""
-STATES = ("ready", "running", "done", OFFLINE)
+STATES = ("ready", "running", "done", ASLEEP, OFFLINE)
 _MOST = (1 << 63) - 1
+# A board joins its Wi-Fi within 1.6 s of waking; a sleeper that is later by this, and a tenth of its sleep for its
+# clock, is gone: one that dies asleep leaves no will.
+OVERSLEPT_S = 5.0
 
 
 class PayloadError(DckaError):
@@ -22,7 +27,7 @@ class PayloadError(DckaError):
 class NodeStatus:
     """A node's status (docs/protocol.md, section 7); what it does not say is 0, "" or empty.
 
-    `record`: the JSON as it came.
+    `until_ms`: for how long it sleeps, from when it said so. `record`: the JSON as it came.
     """
 
     node: int
@@ -47,11 +52,12 @@ class NodeStatus:
     dropped: Mapping[str, int] = field(default_factory=dict)
     twin: bool = False
     stalled: bool = False
+    until_ms: int = 0
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def online(self) -> bool:
-        """Whether it is there, by its own last word or its will."""
+        """Whether it is there, by its own last word or its will; who sleeps between two slots comes back."""
         return self.state != OFFLINE
 
 
@@ -117,6 +123,7 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         dropped=dropped,
         twin=record.get("twin") is True,
         stalled=record.get("stalled") is True,
+        until_ms=whole(record, "until_ms", 0),
         record=record,
     )
 
@@ -138,7 +145,9 @@ class Statuses:
     `twins`: ids of two nodes, by what we have seen or a node says itself; `seen_twice`: by what we have seen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said_at: dict[int, float] = {}
         self.by_node: dict[int, NodeStatus] = {}
         self.twins: set[int] = set()
         self.seen_twice: set[int] = set()
@@ -161,6 +170,9 @@ class Statuses:
             nonces[:] = [*[nonce for nonce in nonces if nonce != status.nonce][-7:], status.nonce]
         if status.twin:
             self.twins.add(node)
+        if self.by_node.get(node) != status:
+            # Else it is the same word again: what is retained comes with every subscription.
+            self._said_at[node] = self._clock()
         self.by_node[node] = status
         return status
 
@@ -169,6 +181,12 @@ class Statuses:
         return self.by_node.get(node)
 
     def online(self, node: int) -> bool:
-        """Whether the node is there."""
+        """Whether the node is there; one that sleeps is, until it has overslept."""
         status = self.by_node.get(node)
-        return status is not None and status.online
+        return status is not None and status.online and not self._overslept(status)
+
+    def _overslept(self, status: NodeStatus) -> bool:
+        if status.state != ASLEEP:
+            return False
+        late_s = self._clock() - self._said_at[status.node] - 1.1 * status.until_ms / 1000
+        return late_s > OVERSLEPT_S

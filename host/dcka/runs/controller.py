@@ -39,11 +39,12 @@ def run(
     connection: Connection,
     plan: RunPlan,
     *,
-    limit_s: float = LIMIT_S,
+    limit_s: float | None = None,
     ready_s: float = READY_S,
     on_event: OnEvent | None = None,
 ) -> Outcome:
-    """Run `plan`, and return what it came to; where that is not within `limit_s`, an outcome that says why.
+    """Run `plan`, and return what it came to; where that is not within `limit_s`, an outcome that says why. The limit
+    is LIMIT_S where none is given, and longer where nodes keep slot time.
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
     "step", "result" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
@@ -51,6 +52,8 @@ def run(
     members are absent within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C
     included, the nodes are told that it is over.
     """
+    if limit_s is None:
+        limit_s = plan.longer(LIMIT_S)
     course = _Course(connection, plan, on_event or (lambda kind, data: None))
     course.await_members(ready_s)
     try:
@@ -111,7 +114,9 @@ class _Course:
         require(self.inbox.statuses, self._members, self._plan.dataset_id)
 
     def prepare(self, limit_s: float) -> None:
-        """Give every member its rows, and wait until each says that it has them."""
+        """Give every member its rows, and wait until each says that it has them; who sleeps, once it has woken."""
+        known = [self.inbox.statuses.get(node) for node in self._members]
+        limit_s += max((status.until_ms for status in known if status is not None), default=0) / 1000
         self._publish_rows()
         done = self.inbox.until(
             lambda: self._members <= self._prepared or bool(self._reason),
@@ -298,7 +303,7 @@ class _Course:
         """Say whom the run waits for: who was missed half a second ago too, and once each time, or where it stalls."""
         statuses = self.inbox.statuses
         troubled = any(
-            not status.online or status.waiting or status.problem
+            not statuses.online(node) or status.waiting or status.problem
             for node in self._members
             if (status := statuses.get(node)) is not None
         )

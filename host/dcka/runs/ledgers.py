@@ -26,8 +26,9 @@ BOARDS = (" esp32",)
 class NodeLedger:
     """What a node counted in a run: since it took the run's rows, or since its last boot, `boot`, if that was later.
 
-    `counts`: by PLACES. `awake_ms`: from when it entered the run to its end. `ledger`: the same for the model.
-    `mah`: the modelled charge of that time, on an ESP32.
+    `counts`: by PLACES. `awake_ms`: from when it entered the run to its end, what it slept taken off. `asleep_ms`:
+    that, None in a run without slots. `ledger`: the same for the model. `mah`: the modelled charge of that time, on an
+    ESP32.
     """
 
     boot: int
@@ -35,6 +36,13 @@ class NodeLedger:
     awake_ms: int
     ledger: Ledger
     mah: float
+    asleep_ms: int | None = None
+
+    @property
+    def awake_share(self) -> float:
+        """Of the run's time; 1 where it can't sleep."""
+        whole_ms = self.awake_ms + (self.asleep_ms or 0)
+        return self.awake_ms / whole_ms if whole_ms else 1.0
 
     def record(self) -> Json:
         """For `--json`."""
@@ -45,6 +53,11 @@ class NodeLedger:
             "wire_sent": self.ledger.wire_sent,
             "wire_heard": self.ledger.wire_heard,
             "modelled_mah": self.mah,
+            **(
+                {}
+                if self.asleep_ms is None
+                else {"asleep_ms": self.asleep_ms, "awake_share": self.awake_share}
+            ),
         }
 
 
@@ -54,6 +67,7 @@ def require_ledger(record: Json) -> None:
         if len(wholes(record, "ledger")) < len(PLACES):
             raise PayloadError(f"ledger has less than {len(PLACES)} numbers")
         whole(record, "boot")
+    whole(record, "asleep_ms", 0)
 
 
 def ledgers(outcome: Outcome, model: Model = ESP32) -> dict[int, NodeLedger]:
@@ -79,12 +93,15 @@ def from_boards(outcome: Outcome) -> bool:
 
 def _ledger(result: Json, topic: int, model: Model) -> NodeLedger:
     counts = dict(zip(PLACES, result["ledger"], strict=False))
-    # A node does not sleep within a run yet: it is awake all the time that it does not associate.
-    awake_ms = max(0.0, result["ms"] - counts["associations"] * model.association_ms)
+    asleep_ms = result.get("asleep_ms")
+    up_ms = max(0, result["ms"] - (asleep_ms or 0))
+    # Awake, and not associating: that has its own charge.
+    awake_ms = max(0.0, up_ms - counts["associations"] * model.association_ms)
     slots = max(1, counts["slots_awake"])
     ledger = Ledger(
         slots_awake=slots,
         slot_ms=awake_ms / slots,
+        light_sleep_ms=asleep_ms or 0,
         associations=counts["associations"],
         broadcasts=counts["broadcasts"],
         deliveries=counts["deliveries"],
@@ -93,5 +110,5 @@ def _ledger(result: Json, topic: int, model: Model) -> NodeLedger:
         computing_ms=min(counts["computing_ms"], awake_ms),
         topic_bytes=topic,
     )
-    span_ms = awake_ms + counts["associations"] * model.association_ms
-    return NodeLedger(result["boot"], counts, result["ms"], ledger, modelled_mah(ledger, model, span_ms))
+    span_ms = awake_ms + ledger.light_sleep_ms + counts["associations"] * model.association_ms
+    return NodeLedger(result["boot"], counts, up_ms, ledger, modelled_mah(ledger, model, span_ms), asleep_ms)

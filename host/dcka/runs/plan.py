@@ -17,6 +17,7 @@ from dcka.inject.quantise import MAX_DIMENSIONS
 from dcka.mqtt.connection import encoded
 from dcka.mqtt.readiness import named
 from dcka.topology import Schedule, schedule
+from dcka.topology.slot_rows import board_slot_ms, slot_rows
 from dcka_core.bounds import message_bound
 from dcka_core.errors import CoreError
 from dcka_core.record import Run, read_rows, read_run
@@ -41,7 +42,8 @@ class PlanError(UsageError):
 class RunPlan:
     """`record`: of the topic `run`. `rows`: of `rows/<i>` by id. `members`: ids in index order. `root`: of `tree`,
     else 0. `window`: slots, of `gossip`, else 0. `bound`: the most bytes that any message of the run has, the
-    run's record and rows included. `dataset`: the record of the data set. `notes`: sentences for people.
+    run's record and rows included. `dataset`: the record of the data set. `period_ms`: how long an outer step takes
+    where nodes sleep between slots, else 0. `notes`: sentences for people.
     """
 
     number: int
@@ -52,12 +54,17 @@ class RunPlan:
     window: int
     bound: int
     dataset: Json
+    period_ms: int = 0
     notes: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
         """ "tree", "gossip" or "survey"."""
         return str(self.record["kind"])
+
+    def longer(self, limit_s: float) -> float:
+        """`limit_s` for a run that keeps slot time: each step takes a period, and losses and lost beacons some more."""
+        return limit_s + 2 * self.period_ms * int(self.record["max_steps"]) / 1000
 
     @property
     def dataset_id(self) -> str:
@@ -103,8 +110,12 @@ def plan(
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
+    period_ms, told = _put_slots(config.run.slot_ms, record, rows)
+    notes += told
     bound = _bound(checked(record, rows), record, rows, max_message or {})
-    return RunPlan(run_number, record, rows, made.root, made.members, made.window, bound, dataset, notes)
+    return RunPlan(
+        run_number, record, rows, made.root, made.members, made.window, bound, dataset, period_ms, notes
+    )
 
 
 def idle(number: int) -> Json:
@@ -129,6 +140,29 @@ def _record(config: Config, dataset: Json, made: Schedule, number: int, points: 
         "max_steps": run.max_steps,
         "patience_ms": run.patience_ms,
     }
+
+
+def _put_slots(slot_ms: int, record: Json, rows: dict[int, Json]) -> tuple[int, tuple[str, ...]]:
+    """Put the slots into the record and the rows of a `tree`; (ms of a period, sentences for people)."""
+    if not slot_ms or len(rows) == 1:
+        return 0, ()
+    if record["kind"] != "tree":
+        return 0, (f"slot_ms = {slot_ms} is for the exact consensus; nodes of gossip stay awake",)
+    made = slot_rows({node: row["parent"] for node, row in rows.items()})
+    for node, row in rows.items():
+        row["slots"] = made.rows[node]
+    period_ms = made.period * slot_ms
+    record |= {"slot_ms": slot_ms, "period": made.period}
+    notes = []
+    least = 3 * period_ms // 2
+    if record["patience_ms"] < least:
+        record["patience_ms"] = least
+        notes.append(f"patience_ms is raised to {least}: one and a half periods of {made.period} slots")
+    boards = board_slot_ms(made)
+    if boards is None or slot_ms < boards:
+        way = "whatever slot_ms is" if boards is None else f"from slot_ms = {boards} on they do"
+        notes.append(f"ESP32 boards would not sleep in these slots, for want of time to associate: {way}")
+    return period_ms, tuple(notes)
 
 
 def points_of(config: Config, dataset: Json) -> int:

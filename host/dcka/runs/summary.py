@@ -19,7 +19,8 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
     every step, and who gave no result. `broadcasts`, `payload_bytes`:
     consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told. `ledger`:
     by id what each has counted, with its modelled charge (docs/energy.md); of the largest of these are `worst_node` and
-    `worst_node_mah`. `board_times`: whether the times in it are those of boards, and not of a desktop.
+    `worst_node_mah`. `board_times`: whether the times in it are those of boards, and not of a desktop. `awake_share`:
+    of a run in slots, on average over the nodes.
     """
     grid = grid_of(dataset_record)
     results = list(outcome.results.values())
@@ -28,6 +29,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
     worst = worst_node(counted)
     source = min(outcome.commits, default=None)
     commit = None if source is None else decode_commit(outcome, source)
+    shares = [entry.awake_share for entry in counted.values() if entry.asleep_ms is not None]
     return {
         "run": outcome.run,
         "kind": outcome.kind,
@@ -46,6 +48,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "worst_node": worst,
         "worst_node_mah": None if worst is None else counted[worst].mah,
         "board_times": from_boards(outcome),
+        **({"awake_share": sum(shares) / len(shares)} if shares else {}),
         "dataset": outcome.dataset,
         "columns": list(dataset_record["columns"]),
         "centres": None if commit is None else _table(commit.centres, grid),
@@ -67,6 +70,8 @@ def text(record: Mapping[str, Any]) -> str:
             f"{record['broadcasts']:,} broadcasts{slots}, {record['payload_bytes']:,} bytes of payload, "
             f"{record['heap_bytes']:,} bytes of heap at the largest node"
         )
+    if "awake_share" in record:
+        lines.append(f"awake for {record['awake_share']:.0%} of the run, on average over the nodes")
     if record["worst_node"] is not None:
         lines.append(charge(record))
     if record["centres"] is not None:

@@ -1,14 +1,16 @@
 """What a timetable costs each node: slots awake, messages, and the ledger of a day that the energy model takes.
 
-A node sleeps through a stretch of slots without work where that is long enough to pay for associating again
+In `tree` a node sleeps as the firmware has it (`period_costs`). In `gossip` and `pairs`, whose slots no firmware keeps,
+it sleeps through a stretch of slots without work where that is long enough to pay for associating again
 (`dcka.energy.shortest_sleep_ms`), and stays awake through shorter ones. Steps follow each other without a pause
 within a run, so stretches reach over the end of a step; between runs it is in deep sleep.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dcka.energy import DAY_MS, ESP32, Ledger, Model, modelled_mah, shortest_sleep_ms
+from dcka.schedule.periods import messages, nights
 from dcka.schedule.timetable import Row, Timetable, What
 
 # Measured on experiment 1 (docs/benchmarks.md): 67 bytes a broadcast in `tree`, 266 in `gossip`, each with K = 9 and
@@ -16,6 +18,8 @@ from dcka.schedule.timetable import Row, Timetable, What
 HEADER_BYTES = 20
 SUM_BYTES = 1.75
 SHARE_BYTES = 9.0
+BEACON_BYTES = 9
+"""Counted: 2 bytes of header, 7 varints of mostly one byte (docs/protocol.md, section 4, type 7)."""
 
 RUNS_A_DAY = 24.0
 """Once an hour, where nothing else is said."""
@@ -40,21 +44,22 @@ class Usage:
 
 @dataclass(frozen=True)
 class NodeCost:
-    """`busy`, `awake`: slots of one timetable with work, and those not slept through. `asleep`: which slots are.
-    `ledger`: of a day; `mah`: the modelled charge of a day."""
+    """`busy`, `awake`: slots of one timetable with work, and those not slept through, of `tree` a fraction and with the
+    beacon's. `asleep`: which slots are. `ledger`: of a day; `mah`: the modelled charge of a day."""
 
     busy: int
-    awake: int
+    awake: float
     asleep: tuple[bool, ...]
     ledger: Ledger
     mah: float
 
 
-def runs_a_day(timetable: Timetable, usage: Usage, repeats: int = 1, model: Model = ESP32) -> float:
-    """The runs of a day that `usage` has, or those that fit into it; less than one where a run takes days."""
+def runs_a_day(slots: int, usage: Usage, model: Model = ESP32, first: int = 0) -> float:
+    """The runs of a day that `usage` has, or those that fit into it where a step has so many slots, and a run `first`
+    more of them; less than one where a run takes days."""
     if usage.runs_a_day is not None:
         return usage.runs_a_day
-    run_ms = usage.steps * repeats * len(timetable.slots) * usage.slot_ms + model.association_ms
+    run_ms = (usage.steps * slots + first) * usage.slot_ms + model.association_ms
     return min(RUNS_A_DAY, DAY_MS / run_ms)
 
 
@@ -64,17 +69,43 @@ def costs(timetable: Timetable, usage: Usage, repeats: int = 1, model: Model = E
     Raises EnergyError where a day is too short for the runs.
     """
     shortest = shortest_sleep_ms(model)
-    runs = runs_a_day(timetable, usage, repeats, model)
-    messages = _messages(timetable, usage)
+    runs = runs_a_day(len(timetable.slots) * repeats, usage, model)
+    said = _messages(timetable.ids, _sends(timetable), usage)
     found = {}
     for node, rows in timetable.rows().items():
         work = tuple(row is not Row.REST for row in rows)
         asleep, naps = sleeping(work, usage.slot_ms, shortest)
         awake = len(work) - sum(asleep)
         day = _Day(usage, runs, repeats, model)
-        ledger = day.ledger(awake, sum(asleep), naps, messages[node])
+        light_ms = sum(asleep) * usage.slot_ms - naps * model.association_ms
+        ledger = day.ledger(awake, light_ms, naps, said[node])
         found[node] = NodeCost(sum(work), awake, asleep, ledger, modelled_mah(ledger, model, DAY_MS))
     return found
+
+
+def period_costs(timetable: Timetable, root: int, usage: Usage, model: Model = ESP32) -> dict[int, NodeCost]:
+    """For every id its cost in `tree`, whose step is one period: the beacon of `root`, then `timetable`. A run begins
+    a slot before its first beacon, with everybody awake.
+
+    Raises EnergyError where a day is too short for the runs.
+    """
+    slots = period_slots(timetable)
+    day = _Day(usage, runs_a_day(slots, usage, model, min(1, slots)), 1, model, min(1, slots))
+    said = _messages(timetable.ids, messages(timetable, root), usage)
+    slept = nights(timetable, usage.slot_ms, MESSAGE_MS, model)
+    found = {}
+    for node, rows in timetable.rows().items():
+        night = slept[node]
+        busy = bool(slots) + sum(row is not Row.REST for row in rows)
+        ledger = day.ledger(night.awake_ms / usage.slot_ms, night.asleep_ms, night.naps, said[node])
+        awake = slots - night.asleep_ms / usage.slot_ms
+        found[node] = NodeCost(busy, awake, night.asleep, ledger, modelled_mah(ledger, model, DAY_MS))
+    return found
+
+
+def period_slots(timetable: Timetable) -> int:
+    """Slots of a step of `tree`, the beacon's included; one node alone has none."""
+    return 1 + len(timetable.slots) if timetable.slots else 0
 
 
 def sleeping(work: Sequence[bool], slot_ms: float, shortest_ms: float) -> tuple[tuple[bool, ...], int]:
@@ -100,6 +131,8 @@ def sleeping(work: Sequence[bool], slot_ms: float, shortest_ms: float) -> tuple[
 
 def message_bytes(what: What, usage: Usage) -> int:
     """The payload of a message: K·(n + 1) numbers and a header."""
+    if what is What.BEACON:
+        return BEACON_BYTES
     each = SHARE_BYTES if what is What.SHARE else SUM_BYTES
     return round(HEADER_BYTES + each * usage.k * (usage.dims + 1))
 
@@ -112,30 +145,37 @@ class _Messages:
     bytes_heard: int = 0
 
 
-def _messages(timetable: Timetable, usage: Usage) -> dict[int, _Messages]:
-    found = {node: _Messages() for node in timetable.ids}
-    for slot in timetable.slots:
-        for send in slot:
-            size = message_bytes(send.what, usage)
-            found[send.sender].sent += 1
-            found[send.sender].bytes_sent += size
-            for hearer in send.hearers:
-                found[hearer].heard += 1
-                found[hearer].bytes_heard += size
+_Said = tuple[int, Sequence[int], What]
+
+
+def _sends(timetable: Timetable) -> list[_Said]:
+    return [(send.sender, send.hearers, send.what) for slot in timetable.slots for send in slot]
+
+
+def _messages(ids: Iterable[int], said: Iterable[_Said], usage: Usage) -> dict[int, _Messages]:
+    found = {node: _Messages() for node in ids}
+    for sender, hearers, what in said:
+        size = message_bytes(what, usage)
+        found[sender].sent += 1
+        found[sender].bytes_sent += size
+        for hearer in hearers:
+            found[hearer].heard += 1
+            found[hearer].bytes_heard += size
     return found
 
 
 @dataclass(frozen=True)
 class _Day:
-    """A day of `runs` runs, whose steps are `repeats` timetables each."""
+    """A day of `runs` runs, whose steps are `repeats` timetables each; `first`: slots before the first one."""
 
     usage: Usage
     runs: float
     repeats: int
     model: Model
+    first: int = 0
 
-    def ledger(self, awake: int, asleep: int, naps: int, messages: _Messages) -> Ledger:
-        """Of a node with so many slots awake and asleep in a timetable, these in `naps` stretches. A run begins
+    def ledger(self, awake: float, light_ms: float, naps: int, messages: _Messages) -> Ledger:
+        """Of a node with so many slots awake and ms asleep in a timetable, these in `naps` stretches. A run begins
         with an association."""
         usage = self.usage
         steps = usage.steps * self.runs
@@ -143,9 +183,9 @@ class _Day:
         kernel_ms = usage.points * usage.k * usage.dims * POINT_NS * 1e-6
         handled_ms = times * (messages.sent + messages.heard) * MESSAGE_MS
         return Ledger(
-            slots_awake=times * awake,
+            slots_awake=times * awake + self.runs * self.first,
             slot_ms=usage.slot_ms,
-            light_sleep_ms=times * (asleep * usage.slot_ms - naps * self.model.association_ms),
+            light_sleep_ms=times * light_ms,
             associations=times * naps + self.runs,
             broadcasts=times * messages.sent,
             deliveries=times * messages.heard,

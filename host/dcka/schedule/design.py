@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dcka.energy import ESP32, Model
-from dcka.schedule.cost import NodeCost, Usage, costs, runs_a_day
+from dcka.schedule.cost import NodeCost, Usage, costs, period_costs, period_slots, runs_a_day
 from dcka.schedule.errors import ScheduleError
 from dcka.schedule.gossip import Mixing, gossip_timetable, mixing, prove_strongly_connected
 from dcka.schedule.pairs import Algorithm, pairs_timetable
 from dcka.schedule.proof import prove
-from dcka.schedule.timetable import Access, Timetable
+from dcka.schedule.timetable import Access, Row, Timetable
 from dcka.schedule.tree_design import Score, shallow, thrifty
 from dcka.schedule.tree_slots import Parents, children_of, depths_of, tree_timetable
 from dcka.topology.graph import Graph
+from dcka.topology.slot_rows import MAX_PERIOD
 
 KINDS = ("tree", "gossip", "pairs")
 PREFERENCES = ("latency", "energy")
@@ -23,8 +24,8 @@ _EXECUTED = "executed with sets: every node ends with every node's sums exactly 
 @dataclass(frozen=True)
 class Design:
     """`timetable`: of one outer step in `tree` and `pairs`, of one period in `gossip`, where a step has `repeats`
-    of them. `costs`: by id. `proof`: what has been proven, as a sentence. `parents` of `tree`, `mixing` of
-    `gossip`, `algorithm` of `pairs`; None for the others."""
+    of them. In `tree` a slot for the beacon comes before it. `costs`: by id. `proof`: what has been proven, as a
+    sentence. `parents` of `tree`, `mixing` of `gossip`, `algorithm` of `pairs`; None for the others."""
 
     kind: str
     prefer: str
@@ -41,17 +42,32 @@ class Design:
     @property
     def slots(self) -> int:
         """Slots of an outer step."""
-        return len(self.timetable.slots) * self.repeats
+        return period_slots(self.timetable) if self.parents else len(self.timetable.slots) * self.repeats
+
+    @property
+    def table_slots(self) -> int:
+        """Slots of one timetable, the beacon's included."""
+        return self.slots // self.repeats
+
+    @property
+    def beacons(self) -> int:
+        """Of an outer step: one in `tree`, from the root to all the others."""
+        return int(self.parents is not None and self.slots > 0)
 
     @property
     def broadcasts(self) -> int:
         """Messages sent in an outer step."""
-        return self.timetable.broadcasts * self.repeats
+        return self.timetable.broadcasts * self.repeats + self.beacons
 
     @property
     def deliveries(self) -> int:
         """Messages heard in an outer step."""
-        return self.timetable.deliveries * self.repeats
+        return self.timetable.deliveries * self.repeats + self.beacons * (len(self.graph.ids) - 1)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the nodes of a run with `slot_ms` keep these slots: a tree's, where all may send at once."""
+        return self.beacons > 0 and self.timetable.access is Access.ANY and self.slots <= MAX_PERIOD
 
     @property
     def worst(self) -> int:
@@ -76,11 +92,18 @@ class Design:
     @property
     def runs_a_day(self) -> float:
         """The runs of a day that the charges are for."""
-        return runs_a_day(self.timetable, self.usage, self.repeats)
+        return runs_a_day(self.slots, self.usage, first=self.beacons)
 
-    def share(self, slots: int) -> float:
-        """`slots` of one timetable as a share of it; 0 where it has none."""
-        return slots / len(self.timetable.slots) if self.timetable.slots else 0.0
+    def share(self, slots: float) -> float:
+        """`slots` of one timetable, and its beacon's, as a share of it; 0 where it has none."""
+        return slots / self.table_slots if self.slots else 0.0
+
+    def rows(self) -> dict[int, tuple[Row, ...]]:
+        """For every id, what it does in each slot of a timetable, the beacon's included."""
+        rows = self.timetable.rows()
+        if not self.beacons:
+            return rows
+        return {node: (Row.SENDS if node == self.root else Row.HEARS, *own) for node, own in rows.items()}
 
 
 def design_tree(
@@ -106,10 +129,12 @@ def design_tree(
     if max_depth is not None and max_depth < least:
         raise ScheduleError(f"a tree of {max_depth} hops does not reach everyone; it takes {least} at least")
 
+    def cost_of(tree: Parents) -> dict[int, NodeCost]:
+        decider = next(node for node, parent in tree.items() if not parent)
+        return period_costs(tree_timetable(near, tree, access), decider, used, model)
+
     def score(tree: Parents) -> Score:
-        charges = {
-            node: cost.mah for node, cost in costs(tree_timetable(near, tree, access), used, 1, model).items()
-        }
+        charges = {node: cost.mah for node, cost in cost_of(tree).items()}
         hardest = max(charges, key=lambda node: charges[node])
         return (round(charges[hardest], 9), round(sum(charges.values()), 9)), hardest
 
@@ -119,7 +144,7 @@ def design_tree(
     timetable = tree_timetable(near, parents, access)
     prove(timetable)
     proof = _EXECUTED
-    return Design("tree", prefer, graph, timetable, 1, used, costs(timetable, used, 1, model), proof, parents)
+    return Design("tree", prefer, graph, timetable, 1, used, cost_of(parents), proof, parents)
 
 
 def design_gossip(

@@ -13,12 +13,15 @@ from dcka.topology.tree_rows import spanning_tree
 _LINE = 100
 
 
-def network_file(design: Design, tables: Mapping[str, Mapping[str, object]] | None = None) -> str:
+def network_file(
+    design: Design, tables: Mapping[str, Mapping[str, object]] | None = None, slot_ms: float | None = None
+) -> str:
     """The text of a network file with the design's nodes, schedule and topology, and all else as in `tables` (the
     sections of a network file, as TOML has them; {} by default, which leaves the defaults).
 
     What it says is read back and compared with the design. `tree`: links that would lead `dcka run` to another tree
-    are left out. Raises ScheduleError for `pairs`, which no run has, UsageError for `tables` that do not fit.
+    are left out; with `slot_ms` a run keeps the design's slots, where one can. Raises ScheduleError for `pairs`, which
+    no run has, UsageError for `tables` and slots that do not fit.
     """
     if design.kind == "pairs":
         raise ScheduleError(
@@ -30,6 +33,8 @@ def network_file(design: Design, tables: Mapping[str, Mapping[str, object]] | No
     sections.setdefault("network", {})["nodes"] = len(ids) if counted else list(ids)
     run = sections.setdefault("run", {})
     run["schedule"] = design.kind
+    if slot_ms and design.kept:
+        run["slot_ms"] = round(slot_ms)
     topology: dict[str, object] = {"phases": _phases(design)}
     if design.root is not None:
         topology["root"] = design.root

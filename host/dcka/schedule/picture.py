@@ -47,7 +47,7 @@ def draw_design(design: Design, path: Path, name: str) -> Path:
     if form not in ("png", "svg"):
         raise ScheduleError(f"{path}: a picture is a .png or an .svg file")
     height = float(np.clip(ROW_INCHES * len(design.graph.ids) + 1.2, LEAST_INCHES, MOST_INCHES))
-    width = float(np.clip(SLOT_INCHES * len(design.timetable.slots) + 1.0, NARROW_INCHES, WIDE_INCHES))
+    width = float(np.clip(SLOT_INCHES * design.table_slots + 1.0, NARROW_INCHES, WIDE_INCHES))
     graph_width = max(GRAPH_INCHES, 0.8 * height)
     figure = Figure(figsize=(graph_width + width, height + 1.6), dpi=DPI, layout="constrained")
     lines = text(design, name).splitlines()
@@ -151,7 +151,7 @@ def _name_nodes(axes: Axes, design: Design, where: dict[int, Places], colours: P
 def _draw_timetable(axes: Axes, design: Design) -> None:
     order = list(STATES)
     rows = signs(design)
-    slots = len(design.timetable.slots)
+    slots = design.table_slots
     axes.set_xlabel(
         "slot" if design.repeats == 1 else f"slot of one period; {design.repeats} in a step", color=INK
     )

@@ -11,13 +11,15 @@ class What(Enum):
     """What a message carries, by what its sender holds when the slot begins.
 
     SUM: all that it has gathered, its own part included. REST: that without its own part. RESULT: the outcome,
-    which takes the place of what the hearer holds. SHARE: a part of its mass (`gossip`).
+    which takes the place of what the hearer holds. SHARE: a part of its mass (`gossip`). BEACON: what time it is; in
+    no timetable, but before each of `tree`.
     """
 
     SUM = "sum"
     REST = "rest"
     RESULT = "result"
     SHARE = "share"
+    BEACON = "beacon"
 
 
 class Access(Enum):

@@ -4,6 +4,7 @@ from dcka.schedule.cost import NodeCost
 from dcka.schedule.design import Design
 from dcka.schedule.timetable import Access, Row
 from dcka.schedule.tree_slots import children_of
+from dcka.topology.slot_rows import MAX_PERIOD
 
 MOST_ROWS = 40
 """Nodes whose timetable fits on a screen."""
@@ -22,7 +23,7 @@ _ACCESS = {
 def signs(design: Design) -> dict[int, str]:
     """For every id its row of the timetable, a sign a slot: S sends, h hears, B both, - waits awake, · asleep."""
     found = {}
-    for node, rows in design.timetable.rows().items():
+    for node, rows in design.rows().items():
         asleep = design.costs[node].asleep
         found[node] = "".join(
             WAITS if row is Row.REST and not sleeps else row.value
@@ -46,6 +47,7 @@ def text(design: Design, name: str) -> str:
         f"{counted(design.deliveries, 'delivery', 'deliveries')}",
         f"access: {_ACCESS[design.timetable.access]}",
         f"proof: {design.proof}",
+        f"in a run: {run_as(design)}",
         f"awake: {mean_share(design):.0%} of the slots on average, worst node {design.worst} "
         f"{design.share(worst.awake):.0%} (with work in {design.share(worst.busy):.0%})",
         f"modelled charge: {worst.mah:.1f} mAh a day at node {design.worst}, the worst; "
@@ -71,7 +73,9 @@ def record(design: Design, name: str, notes: tuple[str, ...]) -> dict[str, objec
         "notes": notes,
         "proof": design.proof,
         "access": design.timetable.access.value,
+        "run": {"kind": design.kind != "pairs", "slots": design.kept, "words": run_as(design)},
         "slots": design.slots,
+        "beacons": design.beacons,
         "broadcasts": design.broadcasts,
         "deliveries": design.deliveries,
         "awake_share": mean_share(design),
@@ -90,6 +94,27 @@ def record(design: Design, name: str, notes: tuple[str, ...]) -> dict[str, objec
             "points": usage.points,
         },
     }
+
+
+def run_as(design: Design) -> str:
+    """What the firmware has of this schedule, as a sentence."""
+    if design.kind == "pairs":
+        return "nothing: dcka run and the firmware know tree and gossip; pairs is a design to compare with"
+    if design.kind == "gossip":
+        return "these messages, phase after phase; nodes of gossip keep no slots and stay awake"
+    if not design.beacons:
+        return "one node needs no slots"
+    if design.kept:
+        kept = f"dcka run --slot-ms {design.usage.slot_ms:g} keeps these slots"
+        sleeps = any(cost.ledger.light_sleep_ms for cost in design.costs.values())
+        return (
+            f"{kept}, and sleeps between them"
+            if sleeps
+            else f"{kept}, too short for an ESP32 to sleep between"
+        )
+    if design.timetable.access is Access.ANY:
+        return f"this tree without slots: a period has at most {MAX_PERIOD}, or clocks that are 2 % off lose each other"
+    return "this tree, and other slots: those of --access any, where access point and broker keep nodes apart"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -165,7 +190,7 @@ def _of_kind(design: Design) -> list[str]:
 
 
 def _table(design: Design) -> list[str]:
-    slots = len(design.timetable.slots)
+    slots = design.table_slots
     if not slots:
         return []
     if len(design.graph.ids) > MOST_ROWS:
