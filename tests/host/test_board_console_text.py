@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from dcka.boards.console_text import MAX_LINE_BYTES, Lines, RealNames, node_in, readable
 
-NAMES = {"dcka_core.tree": {"_7": "_take_sums", "_8": "_heard"}, "dcka_device.link": {"_7": "_connect"}}
+NAMES = {
+    "dcka_core.tree": {"_7": "dcka_core.tree:._take_sums", "_8": "._heard"},
+    "dcka_device.link": {"_7": "dcka_device.link:._connect"},
+}
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20))

@@ -43,7 +43,9 @@ HEALTHY = Look(
     made={"v": 1, "firmware": "0.1.0", "mpy": "xtensawin"},
     data=DATA,
 )
-EXPECTED = Expected("0.1.0", "greenhouse", (1, 2, 3), 3, {"dcka_core.tree": {"_7": "_take_sums"}})
+EXPECTED = Expected(
+    "0.1.0", "greenhouse", (1, 2, 3), 3, {"dcka_core.tree": {"_7": "dcka_core.tree:._take_sums"}}
+)
 NAMES = ("micropython", "file system", "firmware", "node.json", "safe mode", "crash", "data")
 CRASH = (
     "Traceback (most recent call last):",

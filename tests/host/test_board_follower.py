@@ -49,7 +49,7 @@ class Bench:
 
     def follower(self, wanted: Sequence[PortInfo], all_: bool = False) -> Follower:
         who: Callable[[PortInfo], Identity] = lambda info: self.guesses.get(info.path, Identity())  # noqa: E731
-        names = {"dcka_core.tree": {"_7": "_take_sums"}}
+        names = {"dcka_core.tree": {"_7": "dcka_core.tree:._take_sums"}}
         return Follower(wanted, all_, lambda: self.listed, self.open, who, names, lambda: self.now)
 
 

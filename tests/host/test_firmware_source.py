@@ -229,6 +229,29 @@ def square(x):
 def told():
     return [(C().told(value), value) for value in (-1, 3, 12)]
 """,
+    "functions that stay, or whose names go with them": """
+def late():
+    import json
+    from os import path as place
+    return json.dumps(1), place.join("a", "b")
+def caught(value):
+    try:
+        return int(value)
+    except ValueError as error:
+        return str(error)
+def walked(value):
+    with_it = [item for item in value if item]
+    for item in with_it:
+        value = item
+    return value
+def told():
+    json = "mine"
+    error = "mine too"
+    first = late()
+    second = caught("x")
+    third = walked([0, 4, 5])
+    return first, second, third, json, error
+""",
     "nested functions": """
 def told():
     total = [0]

@@ -49,7 +49,10 @@ def _methods_and_functions(trees: Trees) -> Iterator[Function]:
 
 def _can_move(function: Function) -> bool:
     """Nothing in it depends on being a function of its own."""
-    kinds = (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, *FUNCTIONS, ast.Lambda)
+    kinds = (
+        *(ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal),
+        *(*FUNCTIONS, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom),
+    )
     inner = [node for node in nodes(function) if node is not function]
     if function.name.startswith("__") or any(isinstance(node, kinds) for node in inner):
         return False
