@@ -19,7 +19,7 @@ PRODUCTS_TO = 4
 # Dimensions between two looks at whether a distance can still win.
 EARLY = 4
 HEADER_WORDS = 4
-TABLE_WORDS = 64
+TABLE_WORDS = 32
 # Rows on either side that are looked at for a centre's nearest other one.
 NEAR_ROWS = 16
 
@@ -73,8 +73,7 @@ def _words(n: int) -> Mapping[str, str]:
         "HEAD": str(4 * HEADER_WORDS),
         "HEADER": str(HEADER_WORDS),
         "TABLE": str(TABLE_WORDS),
-        "PLACE": str(HEADER_WORDS + TABLE_WORDS),
-        "PLACES": str(4 * (HEADER_WORDS + TABLE_WORDS)),
+        "ROWS": str(4 * (HEADER_WORDS + TABLE_WORDS)),
         "THIRD": "best" if products(n) else "e",
         "PLUS_SQUARE": " + square" if products(n) else "",
         "PRODUCT": _product(n),

@@ -8,8 +8,10 @@ import micropython
 
 @micropython.viper
 def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
-    # The order by the first coordinate: keys in the place of what finds rows later.
-    keys = ptr32(int(where) + 272)
+    first = int(where) + 144
+    last = first + 16 * k
+    # The order by the first coordinate. The keys stand where the last rows will be: row p overwrites keys up to p only.
+    keys = ptr32(last - 4 * k)
     for index in range(k):
         keys[index] = (int(centres[1 * index]) << 16) | index
     gap = 1
@@ -28,7 +30,7 @@ def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
             keys[to] = key
             at += 1
         gap >>= 1
-    row = ptr32(int(where) + 272 + 4 * k)
+    row = ptr32(first)
     for place in range(k):
         index = keys[place] & 0xFFFF
         centre = ptr16(int(centres) + 2 * index)
@@ -39,11 +41,8 @@ def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
         row[2] = d
         row = ptr32(int(row) + 16)
     # How far each centre is from the nearest that could win against it: at least, where that is not close by.
-    first = int(where) + 272 + 4 * k
-    last = first + 16 * k
     row = ptr32(first)
     while int(row) < last:
-        where[68 + row[0]] = int(row) - int(where)
         best = 0x3FFFFFFE
         best += best
         other = ptr32(int(row) - 16)
@@ -88,13 +87,13 @@ def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
                 best = d
         row[1] = (best + 3) >> 2
         row = ptr32(int(row) + 16)
-    # Where to begin for each of 64 pieces of the range: the first row of those with one coordinate.
+    # Where to begin for each of 32 pieces of the range: the first row of those with one coordinate.
     row = ptr32(first)
     last -= 16
     shift = where[3]
     half = (1 << shift) >> 1
     group = int(row)
-    for bucket in range(64):
+    for bucket in range(32):
         middle = (bucket << shift) + half
         while int(row) < last:
             if row[3] >= middle:
@@ -105,7 +104,14 @@ def prepare(centres: ptr16, n: int, k: int, where: ptr32) -> object:
         where[4 + bucket] = group - int(where)
     where[1] = 0
     if where[2]:
-        where[0] = 272 + 4 * k + 16 * k
+        # For labels: where each centre's row is; behind it the labels themselves.
+        last += 16
+        places = ptr32(last)
+        row = ptr32(first)
+        while int(row) < last:
+            places[row[0]] = int(row) - int(where)
+            row = ptr32(int(row) + 16)
+        where[0] = last + 4 * k - int(where)
         if where[2] > 1:
             where[1] = 32
         where[2] = 2
@@ -118,8 +124,9 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
     here = ptr16(int(row))
     end = int(row) + 2 * d
     low = k * 2
-    first = int(where) + 272 + 4 * k
+    first = int(where) + 144
     last = first + 16 * k
+    places = ptr32(last)
     shift = where[3]
     allowed = 16 * (k >> 1)
     credit = allowed << 3
@@ -130,7 +137,7 @@ def accumulate(row: ptr32, d: int, best: int, where: ptr32, k: int, sums: ptr32)
     while int(here) < end:
         x0 = int(here[0])
         if trust > 0:
-            row = ptr32(int(where) + where[68 + int(ptr8(label)[0])])
+            row = ptr32(int(where) + places[int(ptr8(label)[0])])
         else:
             row = ptr32(int(where) + where[4 + (x0 >> shift)])
         start = int(row)

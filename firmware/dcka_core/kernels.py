@@ -40,7 +40,7 @@ def plan(points: "Points", k: int) -> "Plan":
     prepare is None for a kernel in plain Python, which takes the centres as they are.
     """
     if sys.implementation.name == "micropython":
-        forget("kernels")
+        _forget("kernels")
     name = name_for(points.n, k)
     labels = _labels_fit(name, points, k)
     while True:
@@ -63,17 +63,20 @@ def plan(points: "Points", k: int) -> "Plan":
 
 
 def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]":
-    """The table of a kernel, empty: four words of header, for `sorted` 64 + K words to find rows, the rows, labels.
+    """The table of a kernel, empty: four words of header, for `sorted` 32 to find rows, the rows, and for
+    labels K more, and the labels.
 
     Header: where the next label is, how far labels are trusted, whether there are labels (2: from a step before), and
-    the shift that makes one of 64 from a first coordinate, or whether separations are to be worked out.
+    the shift that makes one of 32 from a first coordinate, or whether separations are to be worked out.
     """
     n = points.n
     ordered = "sorted" in name
-    words = 4 + k * (n + (3 if n <= 4 and name != "kernel_viper" else 2)) + (64 + k if ordered else 0)
+    words = (
+        4 + k * (n + (3 if n <= 4 and name != "kernel_viper" else 2)) + (32 + k * labels if ordered else 0)
+    )
     where = array("i", bytes(4 * words + (points.count + 3) // 4 * 4 * labels))
     where[2] = int(labels)
-    where[3] = max(0, points.bits - 6) if ordered else int(_SEPARATION_SHARE * k <= points.count)
+    where[3] = max(0, points.bits - 5) if ordered else int(_SEPARATION_SHARE * k <= points.count)
     return where
 
 
@@ -93,11 +96,11 @@ def _take(name: str) -> "Any":
     """A module of the core that stays in memory only as long as somebody has its functions."""
     module: Any = getattr(__import__("dcka_core." + name), name)
     if sys.implementation.name == "micropython":
-        forget(name)
+        _forget(name)
     return module
 
 
-def forget(name: str) -> None:
+def _forget(name: str) -> None:
     """Take a module of the core from where the interpreter keeps it."""
     if sys.modules.pop("dcka_core." + name, None):
         delattr(sys.modules["dcka_core"], name)

@@ -263,13 +263,15 @@ class Checker:
             return Value(0, b.top)
         if base == "keys":
             return Value(0, LARGEST)
+        if base == "places":
+            return Value(0, b.table)
         if base == "where":
             labels = b.k <= 256
             header = {
                 0: b.table * labels,
                 1: 32 * labels,
                 2: 2 * labels,
-                3: max(0, b.bits - 6) if b.ordered else 1,
+                3: max(0, b.bits - 5) if b.ordered else 1,
             }
             return Value(0, header.get(place, b.table))
         if base in ("row", "other", "ptr32(group)"):
