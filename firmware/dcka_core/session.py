@@ -1,8 +1,6 @@
 """What a node's part in one run has in common, whatever the consensus: its topics, its counters, its results."""
 
-from json import dumps
-
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, compact
 from dcka_core.messages import CONVERGED, Commit
 
 TYPE_CHECKING = False
@@ -114,7 +112,7 @@ class Session:
         report["v"] = 1
         report["run"] = self.run.number
         report["node"] = self.node
-        self.out.append((PUBLISH, "%s%s/%d" % (self.prefix, kind, self.node), dumps(report), False))
+        self.out.append((PUBLISH, "%s%s/%d" % (self.prefix, kind, self.node), compact(report), False))
 
     def keep(self, commit: Commit) -> None:
         """Keep a commit as this node's own, on flash before anything is said of it (rule 13)."""

@@ -69,7 +69,7 @@ def test_the_largest_messages_of_a_tree():
         up.start = bytes(4)
         up.contributors = alternating(size)
         up.sums = ([points] + [points << bits] * n) * k
-        up.ssd = (1 << 64) - 1
+        up.squares = (1 << 64) - 1
         assert len(up.encode(run)) <= message_bound(run), (size, k, n)
         assert len(largest_commit(run, size, 15, points).encode(run)) <= message_bound(run), (size, k, n)
 
