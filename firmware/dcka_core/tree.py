@@ -237,11 +237,11 @@ class Session(session.Session):
         Squares stay the same while points go from cluster to cluster, so nobody has to say them again. In step 0 of
         `local` there are no centres that all share: 0.
         """
-        total = index = 0
-        for value in self._centres or []:
-            row = index + index // self.run.n + 1
-            total += value * (2 * sums[row] - sums[row - index % self.run.n - 1] * value)
-            index += 1
+        n = self.run.n
+        total = 0
+        for index, value in enumerate(self._centres or ()):
+            row = index + index // n + 1
+            total += value * (2 * sums[row] - sums[row - index % n - 1] * value)
         return total
 
     def _send_up(self, whole: bool = False) -> None:
@@ -260,8 +260,10 @@ class Session(session.Session):
         # The parent has had it, or there would be no commit of that step; once only, or it might have had another.
         known = base and base.step == step - 1 != self._twice and base.contributors == message.contributors
         self._told = message
-        # The first step's squares may be no squares. A commit of another epoch may not be the only one of its step.
-        known = known and step > 1 and self.held and self.held.epoch == self.epoch
+        # What stands for squares in step 0 of `local` is none. A commit of another epoch may not be its step's only one.
+        known = (
+            known and (step > 1 or self.run.init != "local") and self.held and self.held.epoch == self.epoch
+        )
         if whole or not known or step % _FULL_STEPS == 0:
             base = None
         self.send("x/0/%d" % self.node, message.encode(self.run, base, self._centres))

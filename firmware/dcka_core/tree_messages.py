@@ -31,9 +31,9 @@ _FIRST = 2
 class Up:
     """Type 1: the sums of a subtree on the way to the root.
 
-    epoch: (number, node, boot); start: 4 bytes, empty where differences were read: the commit of this epoch and
-    step is what they start from; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n); squares: over all their points
-    the sum of the squared lengths, in step 0 of `local` the SSD.
+    epoch: (number, node, boot); start: 4 bytes, empty where differences were read: the commit of this epoch and step
+    is what they start from; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n); squares: over all
+    their points the sum of the squared lengths, in step 0 of `local` the SSD.
     """
 
     sender: int
@@ -100,8 +100,8 @@ def put_rows(
 ) -> None:
     """Append which rows of `width` numbers have changed, a bit a row, and the differences in these.
 
-    centres: the rows are sums (m, u) of points that have only gone from cluster to cluster. A point lies near the centre
-    that it left, so of u what m does not explain is said; and the last row is what the others leave of nothing.
+    centres: the rows are sums (m, u) of points that have only gone from cluster to cluster. A point lies near the
+    centre that it left, so of u what m does not explain is said; and the last row is what the others leave of nothing.
     """
     changed = []
     bits = 0
@@ -118,7 +118,9 @@ def put_rows(
             put_signed(out, values[index] - before[index] - explained)
 
 
-def read_rows_onto(reader: Reader, values: "list[int]", width: int, centres: "list[int] | None" = None) -> None:
+def read_rows_onto(
+    reader: Reader, values: "list[int]", width: int, centres: "list[int] | None" = None
+) -> None:
     """Add the differences that `put_rows` wrote to `values`."""
     rows = len(values) // width
     bits = reader.integer((rows + 7) // 8)
@@ -180,7 +182,7 @@ def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None", held
     if (
         base is None
         or held is None
-        or message.step < 2
+        or (message.step == 1 and run.init == "local")
         or (held.epoch, held.step) != (message.epoch, message.step)
         or (base.boot, base.epoch, base.step + 1) != (message.boot, message.epoch, message.step)
     ):

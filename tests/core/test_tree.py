@@ -214,11 +214,10 @@ def test_sums_name_the_start_they_were_made_with():
             elif topic == "dcka/t/commit/1":
                 held = read_change(payload, run, held) if is_change(payload) else read_commit(payload, run)
         assert len(ups) == 3 * len(steps)
-        assert [up.step for up in ups if up.start] == [0] * 3 + [1] * 3
+        assert [up.step for up in ups if up.start] == [0] * 3 + ([1] * 3 if init == "local" else [])
         for up in ups:
             if not up.start:
                 # Differences go by the commit of their epoch and step: there is one.
-                assert up.step > 1
                 continue
             start = flat(steps[up.step - 1][0]) if up.step else draw_shared(scene.extents, 3, 5)
             text = b"".join([value.to_bytes(2, "little") for value in start])

@@ -124,10 +124,10 @@ def test_differences_without_their_base_are_refused():
             assert refused({up.sender: base}, other), name
 
 
-def test_there_are_no_differences_to_the_first_step():
-    """What stands for the squares there may be another number."""
+def test_there_are_no_differences_to_a_step_of_own_starts():
+    """What stands for the squares there is another number, where nodes have starts of their own."""
     stream = Stream(5, b"differences")
-    run = run_of()
+    run = run_of(init="local")
     base = drawn_base(stream, run)
     base.step = 0
     up = next_up(stream, base, run)
@@ -314,7 +314,6 @@ def test_every_thirty_second_step_is_said_in_full():
     scene.bus.log = []
     scene.finish()
     assert scene.held(1).step > FULL_STEPS
-    run = read_run(scene.record())
     ups = commits = 0
     for topic, payload in scene.bus.log:
         if "/x/" in topic:
