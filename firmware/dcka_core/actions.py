@@ -2,12 +2,6 @@
 before what follows it is sent. The first item says what; plain tuples, because a named one costs 400 bytes of heap.
 """
 
-from json import dumps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 # (PUBLISH, topic, payload, retain): send bytes or text.
 PUBLISH = 1
 # (SUBSCRIBE, topic), (UNSUBSCRIBE, topic): listen, or no longer.
@@ -19,8 +13,3 @@ SAVE = 4
 APPEND = 5
 # (ADOPT, name): put the file in the place of the data file, load it, and tell the node (`Node.data_loaded`).
 ADOPT = 6
-
-
-def compact(report: "dict[str, Any]") -> str:
-    """JSON without the spaces that nobody reads."""
-    return dumps(report, separators=(",", ":"))

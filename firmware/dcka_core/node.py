@@ -4,10 +4,10 @@ A shell connects it to a broker, a clock and a file system, and does what it ask
 `connected`, `receive`, `tick` when `deadline` has come, and `data_loaded` or `data_failed` after an `Adopt`.
 """
 
-from json import loads
+from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE, compact
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.messages import commit_order, is_change, peek_commit, peek_run, read_commit
 from dcka_core.parts import part
@@ -103,7 +103,7 @@ class Node:
         """(topic, payload) of what the broker says for a node that has gone without a word."""
         status = {"v": 1, "node": self._id, "boot": self._boot, "state": "offline"}
         status["nonce"] = self._nonce
-        return self._topic("status"), compact(status)
+        return self._topic("status"), dumps(status)
 
     def deadline(self) -> "int | None":
         """The tick at which `tick` has to be called, if nothing comes before."""
@@ -319,7 +319,7 @@ class Node:
         digest = points.digest.hex()
         if self._memory.get("run") != run.number:
             self._memory = {"run": run.number, "boot": self._boot, "data": digest}
-            self._out.append((SAVE, RUN_FILE, compact(self._memory)))
+            self._out.append((SAVE, RUN_FILE, dumps(self._memory)))
         self._newest = run.number
         self._intake = None
         self.session = None
@@ -396,7 +396,7 @@ class Node:
         return "%s%s/%d" % (self._prefix, kind, self._id)
 
     def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
-        self._out.append((PUBLISH, self._topic(kind), compact(report), retain))
+        self._out.append((PUBLISH, self._topic(kind), dumps(report, separators=(",", ":")), retain))
 
     def _answer_put(self, error: str) -> None:
         if self._intake is not None and self._intake.pending:

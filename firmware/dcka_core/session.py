@@ -1,6 +1,8 @@
 """What a node's part in one run has in common, whatever the consensus: its topics, its counters, its results."""
 
-from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, compact
+from json import dumps
+
+from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE
 from dcka_core.messages import CONVERGED, Commit
 
 TYPE_CHECKING = False
@@ -112,7 +114,8 @@ class Session:
         report["v"] = 1
         report["run"] = self.run.number
         report["node"] = self.node
-        self.out.append((PUBLISH, "%s%s/%d" % (self.prefix, kind, self.node), compact(report), False))
+        topic = "%s%s/%d" % (self.prefix, kind, self.node)
+        self.out.append((PUBLISH, topic, dumps(report, separators=(",", ":")), False))
 
     def keep(self, commit: Commit) -> None:
         """Keep a commit as this node's own, on flash before anything is said of it (rule 13)."""

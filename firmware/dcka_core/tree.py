@@ -255,16 +255,19 @@ class Session(session.Session):
         message.contributors = self._sent_members = self._contributors()
         message.sums, message.squares = self._total()
         base = self._told
+        self._told = message
         if base and base.step == step and base.contributors != message.contributors:
             self._twice = step
-        # The parent has had it, or there would be no commit of that step; once only, or it might have had another.
-        known = base and base.step == step - 1 != self._twice and base.contributors == message.contributors
-        self._told = message
-        # What stands for squares in step 0 of `local` is none. A commit of another epoch may not be its step's only one.
-        known = (
-            known and (step > 1 or self.run.init != "local") and self.held and self.held.epoch == self.epoch
-        )
-        if whole or not known or step % _FULL_STEPS == 0:
+        # The parent has had the last step's, or there would be no commit of it; once only, or it might have another.
+        # What stands for squares in step 0 of `local` is none, and a commit of another epoch not its step's only one.
+        if (
+            whole
+            or not step % _FULL_STEPS
+            or (step == 1 and self.run.init == "local")
+            or not (base and base.step == step - 1 != self._twice)
+            or base.contributors != message.contributors
+            or not (self.held and self.held.epoch == self.epoch)
+        ):
             base = None
         self.send("x/0/%d" % self.node, message.encode(self.run, base, self._centres))
 
