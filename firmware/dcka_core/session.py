@@ -114,8 +114,7 @@ class Session:
         report["v"] = 1
         report["run"] = self.run.number
         report["node"] = self.node
-        topic = "%s%s/%d" % (self.prefix, kind, self.node)
-        self.out.append((PUBLISH, topic, dumps(report, separators=(",", ":")), False))
+        self.out.append((PUBLISH, "%s%s/%d" % (self.prefix, kind, self.node), dumps(report), False))
 
     def keep(self, commit: Commit) -> None:
         """Keep a commit as this node's own, on flash before anything is said of it (rule 13)."""

@@ -47,28 +47,22 @@ class Up:
     squares: int
 
     def encode(self, run: "Run", base: "Up | None" = None, centres: "list[int] | None" = None) -> bytearray:
-        """The message; as differences to `base`, the one of the step before, where that is shorter.
-
-        centres: with a base those that the step starts from.
+        """The message; with a `base`, that of the step before, as differences to it. centres: with a base those that
+        the step starts from.
         """
-        whole = self._head(run, 0)
-        put_set(whole, self.contributors)
-        whole.extend(self.start)
+        out = put_head(UP, run.number, self.sender, self.boot, self.step)
+        put_epoch(out, _DELTA if base else 0, self.epoch, run)
+        put_varint(out, self.parent)
+        if base:
+            put_rows(out, self.sums, base.sums, run.n + 1, centres)
+            return out
+        put_set(out, self.contributors)
+        out.extend(self.start)
         for row in range(0, run.rows, run.n + 1):
             # An empty cluster's sums are zeros that nobody has to send.
             for index in range(row, row + run.n + 1 if self.sums[row] else row + 1):
-                put_varint(whole, self.sums[index])
-        put_varint(whole, self.squares)
-        if base is None:
-            return whole
-        short = self._head(run, _DELTA)
-        put_rows(short, self.sums, base.sums, run.n + 1, centres)
-        return short if len(short) < len(whole) else whole
-
-    def _head(self, run: "Run", form: int) -> bytearray:
-        out = put_head(UP, run.number, self.sender, self.boot, self.step)
-        put_epoch(out, form, self.epoch, run)
-        put_varint(out, self.parent)
+                put_varint(out, self.sums[index])
+        put_varint(out, self.squares)
         return out
 
 

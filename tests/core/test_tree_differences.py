@@ -81,19 +81,6 @@ def test_sums_as_differences_are_read_as_they_were():
     assert shorter > 20, shorter
 
 
-def test_what_would_be_longer_as_differences_is_said_in_full():
-    run = run_of(n=8, bits=14)
-    stream = Stream(4, b"differences")
-    base = drawn_base(stream, run)
-    base.sums, base.squares = [300] + [1 << 20] * 8 + [0] * 18, 0
-    up = like(base, drawn_up(stream, run))
-    up.step = base.step + 1
-    up.sums = [0] * 9 + 2 * ([150] + [1 << 19] * 8)
-    payload = bytes(up.encode(run, base, [16383] * 24))
-    assert payload == bytes(up.encode(run))
-    assert fields(read_up(payload, run)) == fields(up)
-
-
 def test_differences_without_their_base_are_refused():
     stream = Stream(2, b"differences")
     run = run_of()

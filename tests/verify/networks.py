@@ -18,7 +18,7 @@ SHAPES = {
 # Whichever two nodes or more contribute, the first step's centres are others; with all, no run ends within three steps.
 READINGS = {1: [9, 27], 2: [18, 38], 3: [30, 89], 4: [3, 63]}
 START = [2, 12]
-# So that what has changed takes fewer bytes than all: differences are sent where they are shorter.
+# So that what has changed of a commit takes fewer bytes than all of it: changes are sent where they are shorter.
 LARGE = 300
 
 
