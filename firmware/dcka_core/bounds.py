@@ -32,11 +32,15 @@ def message_bound(run: "Run", groups: int = 1) -> int:
         window = members + clusters + 1 + 2 * 4 * run.k * run.n
         return max(commit, head + 10 + groups * run.rows * width + window)
     if run.kind == "survey":
-        sums = _survey_sums(run)
-    else:
-        largest = run.points * ((1 << run.bits) - 1)
-        sums = run.k * (varint_bytes(run.points) + run.n * varint_bytes(largest))
-    return max(commit, head + HASH_BYTES + 3 + members + sums + 10)
+        return max(commit, head + HASH_BYTES + 3 + members + _survey_sums(run) + 10)
+    largest = run.points * ((1 << run.bits) - 1)
+    sums = run.k * (varint_bytes(run.points) + run.n * varint_bytes(largest))
+    whole = HASH_BYTES + members + sums + 10
+    # Each difference is of two numbers up to the largest, in one more bit for its sign; so is what the count explains.
+    differences = (
+        run.k * (varint_bytes(2 * run.points) + run.n * varint_bytes(4 * largest)) + (run.k + 7) // 8
+    )
+    return max(commit, head + 3 + max(whole, differences))
 
 
 def _survey_sums(run: "Run") -> int:

@@ -443,7 +443,7 @@ class Node:
         return "%s%s/%d" % (self._prefix, kind, self._id)
 
     def _publish(self, kind: str, report: "dict[str, Any]", retain: bool = False) -> None:
-        self._out.append((PUBLISH, self._topic(kind), dumps(report), retain))
+        self._out.append((PUBLISH, self._topic(kind), dumps(report, separators=(",", ":")), retain))
 
     def _publish_status(self, now: int) -> None:
         session = self.session

@@ -39,6 +39,10 @@ class Session(tree.Session):
             rows[row] = points.count
         return rows + [0] * (run.rows - len(rows)), 0
 
+    def moment(self, sums: "list[int]") -> int:
+        """Counts have no squares."""
+        return 0
+
     def decide(self, commit: "Commit", sums: "list[int]", previous: "list[int]") -> None:
         """The next digit of every end, or the deviations."""
         run = self.run

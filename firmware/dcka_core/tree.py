@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Every so many steps sums and commits are said in full, whoever could do with the differences.
-_FULL_STEPS = 16
+_FULL_STEPS = 32
 # Below half a period of the clock, whatever patience the host asks for.
 _LONGEST_MS = 1 << 28
 # A final that lacks somebody is said so often, after waits that double: others may have ended with another one.
@@ -41,6 +41,7 @@ class Session(session.Session):
         run = self.run
         self._everyone = (1 << len(run.members)) - 1
         self._step = -1
+        # What the step starts from; None where every node has centres of its own.
         self._centres: list[int] | None = None
         # By child; one of the last step is what the next one's differences are added to.
         self._latest: dict[int, Up] = {}
@@ -107,7 +108,8 @@ class Session(session.Session):
         self.publish_held()
         if not self.done and not self.root:
             self._sent_members = 0
-            self._told = None
+            # Nobody knows what the parent has had of this step.
+            self._twice = self._step
             self._settle(now)
 
     # ---- where nodes are missed ----
@@ -159,7 +161,7 @@ class Session(session.Session):
 
     def _receive_sums(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
         try:
-            message = read_up(payload, self.run, self._latest)
+            message = read_up(payload, self.run, self._latest, self.held)
         except MessageError as error:
             if error.reason == "base" and self.epoch[0] and sender not in self.children:
                 # Differences for somebody else.
@@ -192,8 +194,11 @@ class Session(session.Session):
             raise MessageError("epoch")
         if message.step != self._step:
             raise MessageError("stale")
-        if message.start != self._start:
+        # Differences have none: they are to the sums of this very commit.
+        if message.start and message.start != self._start:
             raise MessageError("hash")
+        if message.squares < self.moment(message.sums):
+            raise MessageError("value")
         sender = message.sender
         known = self._latest.pop(sender, None)
         fresh = known if known and known.step == self._step else None
@@ -203,7 +208,7 @@ class Session(session.Session):
             self._latest[sender] = message
             return
         else:
-            same = fresh.sums == message.sums and fresh.ssd == message.ssd
+            same = fresh.sums == message.sums and fresh.squares == message.squares
             reason = "duplicate" if same else "conflict"
         if known:
             self._latest[sender] = known
@@ -217,15 +222,28 @@ class Session(session.Session):
         return members
 
     def _total(self) -> "tuple[list[int], int]":
-        """The subtree's sums and SSD: whole numbers, so in whatever order they came, the same bits."""
+        """The subtree's sums and squares: whole numbers, so in whatever order they came, the same bits."""
         sums = list(self._sums)
-        ssd = self._ssd
+        squares = self._squares
         for message in self._latest.values():
             if message.step == self._step:
                 for index in range(len(sums)):
                     sums[index] += message.sums[index]
-                ssd += message.ssd
-        return sums, ssd
+                squares += message.squares
+        return sums, squares
+
+    def moment(self, sums: "list[int]") -> int:
+        """What points of these sums have in squares beyond their SSD: Σ‖y‖² − Σ‖y − c‖² = Σ c·(2u − m·c).
+
+        Squares stay the same while points go from cluster to cluster, so nobody has to say them again. In step 0 of
+        `local` there are no centres that all share: 0.
+        """
+        n = self.run.n
+        total = 0
+        for index, value in enumerate(self._centres or ()):
+            row = index + index // n + 1
+            total += value * (2 * sums[row] - sums[row - index % n - 1] * value)
+        return total
 
     def _send_up(self, whole: bool = False) -> None:
         message = Up()
@@ -236,13 +254,24 @@ class Session(session.Session):
         message.start = self._start
         message.parent = self.parent
         message.contributors = self._sent_members = self._contributors()
-        message.sums, message.ssd = self._total()
+        message.sums, message.squares = self._total()
         base = self._told
-        # The parent has had it, or there would be no commit of that step; once only, or it might have had another.
-        known = base and base.step == step - 1 != self._twice and base.contributors == message.contributors
         self._told = message
-        differences = known and not whole and step % _FULL_STEPS
-        self.send("x/0/%d" % self.node, message.encode(self.run, base if differences else None))
+        if base and base.step == step and base.contributors != message.contributors:
+            self._twice = step
+        # The parent has had the last step's, or there would be no commit of it; once only, or it might have another.
+        # What stands for squares in step 0 of `local` is none, and a commit of another epoch not its step's only one.
+        if (
+            whole
+            or not step % _FULL_STEPS
+            or self.run.kind == "survey"
+            or (step == 1 and self.run.init == "local")
+            or not (base and base.step == step - 1 != self._twice)
+            or base.contributors != message.contributors
+            or not (self.held and self.held.epoch == self.epoch)
+        ):
+            base = None
+        self.send("x/0/%d" % self.node, message.encode(self.run, base, self._centres))
 
     def _repeat(self, now: int) -> None:
         """A patience has passed: say again what was said; who is silent isn't waited for in the next step."""
@@ -277,13 +306,13 @@ class Session(session.Session):
             # A better commit of the same step: sums of two starts are about.
             self._twice = step
         self._step = step
-        self._centres = centres
         if centres is None:
-            self._sums, self._ssd = [0] * run.rows, 0
+            self._sums, ssd = [0] * run.rows, 0
         else:
-            self._sums, self._ssd = self.measure(centres)
-        first = step == 0 and run.init == "local"
-        self._start = _start_hash(run.seed) if first else centres_hash(centres or [])
+            self._sums, ssd = self.measure(centres)
+        self._centres = centres if step or run.init != "local" else None
+        self._start = _start_hash(run.seed) if self._centres is None else centres_hash(self._centres)
+        self._squares = ssd + self.moment(self._sums)
         if self._twice == step:
             self._latest = {}
         self._sent_members = 0
@@ -308,9 +337,8 @@ class Session(session.Session):
 
     def _commit(self) -> Commit:
         run = self.run
-        sums, commit_ssd = self._total()
-        first = self._step == 0 and run.init == "local"
-        previous = self.shared_centres() if first or self._centres is None else self._centres
+        sums, squares = self._total()
+        previous = self.shared_centres() if self._centres is None else self._centres
         commit = Commit()
         commit.step = self._step + 1
         commit.epoch = self.epoch
@@ -318,9 +346,9 @@ class Session(session.Session):
         self._absent &= ~commit.contributors
         commit.missing = self._absent | (self.held.missing if self.held else 0)
         commit.counts = [sums[row] for row in range(0, run.rows, run.n + 1)]
-        commit.ssd = commit_ssd
+        commit.ssd = squares - self.moment(sums)
         self.decide(commit, sums, previous)
-        if commit.centres == self._centres and not first:
+        if commit.centres == self._centres:
             commit.flags |= FINAL | CONVERGED
         elif commit.step >= run.max_steps:
             commit.flags |= FINAL

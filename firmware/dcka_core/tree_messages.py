@@ -31,7 +31,9 @@ _FIRST = 2
 class Up:
     """Type 1: the sums of a subtree on the way to the root.
 
-    epoch: (number, node, boot); start: 4 bytes; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n).
+    epoch: (number, node, boot); start: 4 bytes, empty where differences were read: the commit of this epoch and step
+    is what they start from; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n); squares: over all
+    their points the sum of the squared lengths, in step 0 of `local` the SSD.
     """
 
     sender: int
@@ -42,29 +44,25 @@ class Up:
     parent: int
     contributors: int
     sums: "list[int]"
-    ssd: int
+    squares: int
 
-    def encode(self, run: "Run", base: "Up | None" = None) -> bytearray:
-        """The message; as differences to `base`, the one of the step before, where that is shorter."""
-        whole = self._head(run, 0)
+    def encode(self, run: "Run", base: "Up | None" = None, centres: "list[int] | None" = None) -> bytearray:
+        """The message; with a `base`, that of the step before, as differences to it. centres: with a base those that
+        the step starts from.
+        """
+        out = put_head(UP, run.number, self.sender, self.boot, self.step)
+        put_epoch(out, _DELTA if base else 0, self.epoch, run)
+        put_varint(out, self.parent)
+        if base:
+            put_rows(out, self.sums, base.sums, run.n + 1, centres)
+            return out
+        put_set(out, self.contributors)
+        out.extend(self.start)
         for row in range(0, run.rows, run.n + 1):
             # An empty cluster's sums are zeros that nobody has to send.
             for index in range(row, row + run.n + 1 if self.sums[row] else row + 1):
-                put_varint(whole, self.sums[index])
-        put_varint(whole, self.ssd)
-        if base is None:
-            return whole
-        short = self._head(run, _DELTA)
-        put_rows(short, self.sums, base.sums, run.n + 1)
-        put_signed(short, self.ssd - base.ssd)
-        return short if len(short) < len(whole) else whole
-
-    def _head(self, run: "Run", form: int) -> bytearray:
-        out = put_head(UP, run.number, self.sender, self.boot, self.step)
-        put_epoch(out, form, self.epoch, run)
-        out.extend(self.start)
-        put_varint(out, self.parent)
-        put_set(out, self.contributors)
+                put_varint(out, self.sums[index])
+        put_varint(out, self.squares)
         return out
 
 
@@ -91,44 +89,72 @@ def _read_form(reader: Reader, run: "Run") -> "tuple[int, tuple[int, int, int]]"
     return form & _DELTA, epoch
 
 
-def put_rows(out: bytearray, values: "list[int]", before: "list[int]", width: int) -> None:
-    """Append which rows of `width` numbers have changed, and the differences in these."""
-    changed = 0
+def put_rows(
+    out: bytearray, values: "list[int]", before: "list[int]", width: int, centres: "list[int] | None" = None
+) -> None:
+    """Append which rows of `width` numbers have changed, a bit a row, and the differences in these.
+
+    centres: the rows are sums (m, u) of points that have only gone from cluster to cluster. A point lies near the
+    centre that it left, so of u what m does not explain is said; and the last row is what the others leave of nothing.
+    """
+    changed = []
+    bits = 0
     for row in range(0, len(values), width):
         if values[row : row + width] != before[row : row + width]:
-            changed |= 1 << row // width
-    put_set(out, changed)
-    for row in range(0, len(values), width):
-        if changed >> row // width & 1:
-            for index in range(row, row + width):
-                put_signed(out, values[index] - before[index])
+            changed.append(row)
+            bits |= 1 << row // width
+    out.extend(bits.to_bytes((len(values) // width + 7) // 8, "little"))
+    for row in changed[:-1] if centres else changed:
+        more = values[row] - before[row]
+        put_signed(out, more)
+        for index in range(row + 1, row + width):
+            explained = more * centres[index - row // width - 1] if centres else 0
+            put_signed(out, values[index] - before[index] - explained)
 
 
-def read_rows_onto(reader: Reader, values: "list[int]", width: int) -> None:
+def read_rows_onto(
+    reader: Reader, values: "list[int]", width: int, centres: "list[int] | None" = None
+) -> None:
     """Add the differences that `put_rows` wrote to `values`."""
-    changed = reader.set(len(values) // width)
+    rows = len(values) // width
+    bits = reader.integer((rows + 7) // 8)
+    if bits >> rows:
+        raise MessageError("value")
+    left = [0] * width
     for row in range(0, len(values), width):
-        if changed >> row // width & 1:
-            for index in range(row, row + width):
-                values[index] += reader.signed()
+        if not bits >> row // width & 1:
+            continue
+        last = centres and not bits >> row // width + 1
+        more = 0
+        for j in range(width):
+            explained = more * centres[row - row // width + j - 1] if j and centres else 0
+            change = left[j] if last else reader.signed() + explained
+            more = more if j else change
+            values[row + j] += change
+            left[j] -= change
 
 
-def read_up(payload: "bytes | memoryview", run: "Run", bases: "dict[int, Up] | None" = None) -> Up:
+def read_up(
+    payload: "bytes | memoryview",
+    run: "Run",
+    bases: "dict[int, Up] | None" = None,
+    held: "Commit | None" = None,
+) -> Up:
     """A type 1 message of `run`; MessageError for one of another run or shape.
 
-    bases: the latest message of each sender; where the one of the step before isn't there, differences are refused as
-    'base'.
+    bases: the latest message of each sender; held: the commit that the reader's step starts from. Where the message of
+    the step before isn't there, or the commit is another one, differences are refused as 'base'.
     """
     reader = Reader(payload)
     message = Up()
     read_common(message, reader, UP, run)
     form, message.epoch = _read_form(reader, run)
-    message.start = bytes(reader.take(HASH_BYTES))
     message.parent = reader.varint(MAX_ID)
-    message.contributors = reader.set(len(run.members))
     if form == _DELTA:
-        _read_delta(reader, message, run, (bases or {}).get(message.sender))
+        _read_delta(reader, message, run, (bases or {}).get(message.sender), held)
     else:
+        message.contributors = reader.set(len(run.members))
+        message.start = bytes(reader.take(HASH_BYTES))
         message.sums = sums = []
         for _ in range(run.k):
             count = reader.varint(run.points)
@@ -136,29 +162,34 @@ def read_up(payload: "bytes | memoryview", run: "Run", bases: "dict[int, Up] | N
             most = count << run.bits
             for _ in range(run.n):
                 sums.append(reader.varint(most) if count else 0)
-        message.ssd = reader.varint(ANY)
+        message.squares = reader.varint(ANY)
     reader.end()
     return message
 
 
-def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None") -> None:
-    """The sums as differences to the same sender's, of the step before and of the same contributors.
+def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None", held: "Commit | None") -> None:
+    """The sums as differences to the same sender's of the step before.
 
-    In one boot, epoch and step there is one sum of a set of contributors, so nothing else has to be compared.
+    In one boot and epoch a sender says differences only to a step of which it has said one sum, so there is one base;
+    and in one epoch there is one commit of a step, so neither sums nor centres have to be compared.
     """
-    if base is None or (base.boot, base.epoch, base.step + 1, base.contributors) != (
-        message.boot,
-        message.epoch,
-        message.step,
-        message.contributors,
+    if (
+        base is None
+        or held is None
+        or run.kind == "survey"
+        or (message.step == 1 and run.init == "local")
+        or (held.epoch, held.step) != (message.epoch, message.step)
+        or (base.boot, base.epoch, base.step + 1) != (message.boot, message.epoch, message.step)
     ):
         raise MessageError("base")
+    message.contributors = base.contributors
+    message.start = b""
+    message.squares = base.squares
     message.sums = sums = list(base.sums)
-    read_rows_onto(reader, sums, run.n + 1)
-    message.ssd = base.ssd + reader.signed()
+    read_rows_onto(reader, sums, run.n + 1, held.centres)
     for row in range(0, run.rows, run.n + 1):
         count = sums[row]
-        if not 0 <= count <= run.points or message.ssd < 0:
+        if not 0 <= count <= run.points:
             raise MessageError("value")
         for index in range(row + 1, row + run.n + 1):
             if not 0 <= sums[index] <= count << run.bits:

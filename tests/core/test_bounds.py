@@ -69,8 +69,14 @@ def test_the_largest_messages_of_a_tree():
         up.start = bytes(4)
         up.contributors = alternating(size)
         up.sums = ([points] + [points << bits] * n) * k
-        up.ssd = (1 << 64) - 1
+        up.squares = (1 << 64) - 1
         assert len(up.encode(run)) <= message_bound(run), (size, k, n)
+        # Differences of which none is small: everything goes away, against the centres that explain it.
+        base = Up()
+        base.sums, up.sums = up.sums, [0] * len(up.sums)
+        assert len(up.encode(run, base, [0] * (k * n))) <= message_bound(run), (size, k, n)
+        base.sums, up.sums = ([0] + [points << bits] * n) * k, ([points] + [0] * n) * k
+        assert len(up.encode(run, base, [(1 << bits) - 1] * (k * n))) <= message_bound(run), (size, k, n)
         assert len(largest_commit(run, size, 15, points).encode(run)) <= message_bound(run), (size, k, n)
 
 

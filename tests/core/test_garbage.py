@@ -9,6 +9,7 @@ from dcka_core.starts import Stream
 TREE = {1: 0, 2: 1, 3: 1}
 KNOWN = [
     "run",
+    "base",
     "stale",
     "version",
     "length",

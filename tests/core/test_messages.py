@@ -62,7 +62,7 @@ def drawn_up(stream, run):
         count = stream.below(run.points + 1) if stream.below(3) else 0
         up.sums.append(count)
         up.sums.extend([stream.below(count << run.bits) if count else 0 for _ in range(run.n)])
-    up.ssd = stream.below(1 << 31) << 20
+    up.squares = stream.below(1 << 31) << 20
     return up
 
 
@@ -84,7 +84,7 @@ def drawn_commit(stream, run):
 
 
 def fields(message):
-    names = "sender boot step flags epoch start parent contributors missing sums centres counts ssd"
+    names = "sender boot step flags epoch start parent contributors missing sums squares centres counts ssd"
     return [getattr(message, name) for name in names.split() if hasattr(message, name)]
 
 

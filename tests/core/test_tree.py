@@ -9,10 +9,10 @@ from scenes import FORK, LINE, STAR, Scene, cloud, preorder
 from tree_laws import check_laws, content, kept, said
 
 from dcka_core.actions import PUBLISH, SAVE
-from dcka_core.messages import CONVERGED, FINAL, KEPT, is_change
+from dcka_core.messages import CONVERGED, FINAL, KEPT, is_change, read_commit
 from dcka_core.record import read_run
 from dcka_core.starts import Stream, draw_shared
-from dcka_core.tree_messages import read_up
+from dcka_core.tree_messages import read_change, read_up
 
 SHAPES = ({1: 0}, {1: 0, 2: 1}, LINE, STAR, FORK)
 
@@ -205,13 +205,20 @@ def test_sums_name_the_start_they_were_made_with():
         steps = scene.by_hand()
         ups = []
         last = {}
+        held = None
         for topic, payload in scene.bus.log:
             if "/x/0/" in topic:
-                up = read_up(payload, run, last)
+                up = read_up(payload, run, last, held)
                 last[up.sender] = up
                 ups.append(up)
+            elif topic == "dcka/t/commit/1":
+                held = read_change(payload, run, held) if is_change(payload) else read_commit(payload, run)
         assert len(ups) == 3 * len(steps)
+        assert [up.step for up in ups if up.start] == [0] * 3 + ([1] * 3 if init == "local" else [])
         for up in ups:
+            if not up.start:
+                # Differences go by the commit of their epoch and step: there is one.
+                continue
             start = flat(steps[up.step - 1][0]) if up.step else draw_shared(scene.extents, 3, 5)
             text = b"".join([value.to_bytes(2, "little") for value in start])
             if up.step == 0 and init == "local":

@@ -7,19 +7,19 @@ from support import raises
 from test_messages import drawn_commit, drawn_up, fields, run_of
 from tree_laws import check_laws
 
-from dcka_core.codec import put_set, put_signed, put_varint
+from dcka_core.codec import Reader, put_varint
 from dcka_core.errors import MessageError
-from dcka_core.messages import KEPT, UP, is_change, peek_commit, put_head, read_commit
+from dcka_core.messages import KEPT, UP, is_change, peek_commit, put_head, read_commit, read_head
 from dcka_core.record import read_run
 from dcka_core.starts import Stream
 from dcka_core.tree_messages import encode_change, put_epoch, put_rows, read_change, read_up
 
 PATIENCE_MS = 100
 # Every so many steps all is said in full.
-FULL_STEPS = 16
+FULL_STEPS = 32
 FORM_DELTA = 1
-FIELDS = ("sender", "boot", "step", "epoch", "start", "parent", "contributors", "sums", "ssd")
-FIELDS += ("flags", "missing", "centres", "counts")
+FIELDS = ("sender", "boot", "step", "epoch", "start", "parent", "contributors", "sums", "squares")
+FIELDS += ("flags", "missing", "centres", "counts", "ssd")
 
 
 def like(message, other):
@@ -30,26 +30,40 @@ def like(message, other):
     return other
 
 
+def drawn_base(stream, run):
+    """Sums to which there may be differences: not of the first step."""
+    base = drawn_up(stream, run)
+    base.step += 1
+    return base
+
+
 def next_up(stream, base, run):
-    """What the same node could say one step later: some clusters as before, some a little, some quite different."""
-    up = drawn_up(stream, run)
-    up.sender, up.boot, up.epoch, up.step = base.sender, base.boot, base.epoch, base.step + 1
-    up.contributors = base.contributors
-    for row in range(0, run.rows, run.n + 1):
-        what = stream.below(3)
-        if what == 0:
-            up.sums[row : row + run.n + 1] = base.sums[row : row + run.n + 1]
-        elif what == 1 and base.sums[row] > 9:
-            up.sums[row : row + run.n + 1] = [
-                value - stream.below(2) for value in base.sums[row : row + run.n + 1]
-            ]
-            up.sums[row + 1 : row + run.n + 1] = [
-                max(0, value) for value in up.sums[row + 1 : row + run.n + 1]
-            ]
-            most = up.sums[row] << run.bits
-            up.sums[row + 1 : row + run.n + 1] = [min(most, v) for v in up.sums[row + 1 : row + run.n + 1]]
-    up.ssd = max(0, base.ssd - stream.below(1000))
+    """What the same node could say one step later: some points have gone from one cluster to another."""
+    up = like(base, drawn_up(stream, run))
+    up.step = base.step + 1
+    up.start = b""
+    up.sums = list(base.sums)
+    for _ in range(stream.below(4)):
+        source = (run.n + 1) * stream.below(run.k)
+        target = (run.n + 1) * stream.below(run.k)
+        count = up.sums[source] and stream.below(min(up.sums[source] + 1, 4))
+        moved = [count]
+        for index in range(source + 1, source + run.n + 1):
+            # What stays has to be possible for as many points as stay, what goes for as many as go.
+            least = max(0, up.sums[index] - ((up.sums[source] - count) << run.bits))
+            most = min(up.sums[index], count << run.bits)
+            moved.append(least + stream.below(most - least + 1))
+        for j in range(run.n + 1):
+            up.sums[source + j] -= moved[j]
+            up.sums[target + j] += moved[j]
     return up
+
+
+def started_from(stream, up, run):
+    """The commit of the step of `up`."""
+    commit = drawn_commit(stream, run)
+    commit.epoch, commit.step = up.epoch, up.step
+    return commit
 
 
 def test_sums_as_differences_are_read_as_they_were():
@@ -57,72 +71,91 @@ def test_sums_as_differences_are_read_as_they_were():
     run = run_of()
     shorter = 0
     for _ in range(60):
-        base = drawn_up(stream, run)
+        base = drawn_base(stream, run)
         up = next_up(stream, base, run)
-        payload = bytes(up.encode(run, base))
-        whole = bytes(up.encode(run))
-        assert fields(read_up(payload, run, {up.sender: base})) == fields(up), payload.hex()
-        assert len(payload) <= len(whole)
-        shorter += len(payload) < len(whole)
-        if len(payload) == len(whole):
-            assert payload == whole
+        held = started_from(stream, up, run)
+        payload = bytes(up.encode(run, base, held.centres))
+        assert fields(read_up(payload, run, {up.sender: base}, held)) == fields(up), payload.hex()
+        assert len(payload) < len(base.encode(run)), (len(payload), len(base.encode(run)))
+        shorter += len(payload) < 2 * len(base.encode(run)) // 3
     assert shorter > 20, shorter
 
 
 def test_differences_without_their_base_are_refused():
     stream = Stream(2, b"differences")
     run = run_of()
-    refused = 0
-    while refused < 20:
-        base = drawn_up(stream, run)
+    for _ in range(20):
+        base = drawn_base(stream, run)
         up = next_up(stream, base, run)
-        payload = bytes(up.encode(run, base))
-        if len(payload) == len(up.encode(run)):
-            continue
-        refused += 1
-        assert raises(MessageError, read_up, payload, run).reason == "base"
-        assert raises(MessageError, read_up, payload, run, {up.sender + 1: base}).reason == "base"
+        held = started_from(stream, up, run)
+        payload = bytes(up.encode(run, base, held.centres))
+
+        def refused(bases, commit, payload=payload):
+            return raises(MessageError, read_up, payload, run, bases, commit).reason == "base"
+
+        assert refused(None, held) and refused({up.sender + 1: base}, held)
+        assert refused({up.sender: base}, None)
+        later = (base.epoch[0] + 1,) + base.epoch[1:]
         for name, value in (
             ("boot", base.boot + 1),
-            ("epoch", (base.epoch[0] + 1,) + base.epoch[1:]),
+            ("epoch", later),
             ("step", base.step + 1),
             ("step", base.step - 1),
-            ("contributors", base.contributors ^ 1),
         ):
             other = like(base, drawn_up(stream, run))
             setattr(other, name, value)
-            assert raises(MessageError, read_up, payload, run, {up.sender: other}).reason == "base", name
+            assert refused({up.sender: other}, held), name
+        for name, value in (("epoch", later), ("step", held.step - 1), ("step", held.step + 1)):
+            other = like(held, drawn_commit(stream, run))
+            setattr(other, name, value)
+            assert refused({up.sender: base}, other), name
+
+
+def test_there_are_no_differences_to_a_step_of_own_starts():
+    """What stands for the squares there is another number, where nodes have starts of their own."""
+    stream = Stream(5, b"differences")
+    run = run_of(init="local")
+    base = drawn_base(stream, run)
+    base.step = 0
+    up = next_up(stream, base, run)
+    held = started_from(stream, up, run)
+    payload = bytes(up.encode(run, base, held.centres))
+    assert raises(MessageError, read_up, payload, run, {up.sender: base}, held).reason == "base"
 
 
 def test_differences_that_lead_out_of_bounds_are_refused():
     run = run_of()
     stream = Stream(3, b"differences")
-    base = drawn_up(stream, run)
-    base.sums, base.ssd = [100, 50, 50] + [0] * 6, 10**6
+    base = drawn_base(stream, run)
+    base.sums = [100, 50, 50] + [0] * 6
     up = like(base, drawn_up(stream, run))
     up.step = base.step + 1
-    for sums, ssd in (
-        ([5001, 50, 50] + [0] * 6, 10**6),
-        ([100, -1, 50] + [0] * 6, 10**6),
-        ([100, 50, (100 << 15) + 1] + [0] * 6, 10**6),
-        ([100, 50, 50] + [0, 1, 0] + [0] * 3, 10**6),
-        ([100, 50, 50] + [-1, 0, 0] + [0] * 3, 10**6),
-        ([100, 50, 51] + [0] * 6, -1),
+    held = started_from(stream, up, run)
+    for sums in (
+        [5001, 50, 50] + [-4901, 0, 0] + [0] * 3,
+        [101, 50, 50] + [-1, 0, 0] + [0] * 3,
+        [99, -1, 50] + [1, 51, 0] + [0] * 3,
+        [99, 50, 51] + [1, 0, -1] + [0] * 3,
+        [100, 49, 50] + [0, 1, 0] + [0] * 3,
+        [1, (1 << 15) + 1, 50] + [99, 49 - (1 << 15), 0] + [0] * 3,
     ):
-        up.sums, up.ssd = sums, ssd
-        payload = in_differences(up, base, run)
-        assert raises(MessageError, read_up, payload, run, {up.sender: base}).reason == "value", sums
+        up.sums = sums
+        payload = in_differences(up, base, run, held)
+        assert raises(MessageError, read_up, payload, run, {up.sender: base}, held).reason == "value", sums
+    up.sums = base.sums
+    payload = in_differences(up, base, run, held)
+    assert fields(read_up(payload, run, {up.sender: base}, held))[-2] == base.sums
+    # A fourth cluster of three.
+    damaged = payload[:-1] + bytes([8])
+    assert raises(MessageError, read_up, damaged, run, {up.sender: base}, held).reason == "value"
 
 
-def in_differences(up, base, run):
+def in_differences(up, base, run, held):
     """The form of differences, though it may be longer, or no good."""
     out = put_head(UP, run.number, up.sender, up.boot, up.step)
     put_epoch(out, FORM_DELTA, up.epoch, run)
-    out.extend(up.start)
     put_varint(out, up.parent)
-    put_set(out, up.contributors)
-    put_rows(out, up.sums, base.sums, run.n + 1)
-    put_signed(out, up.ssd - base.ssd)
+    put_rows(out, up.sums, base.sums, run.n + 1, held.centres)
     return bytes(out)
 
 
@@ -235,14 +268,16 @@ def whole_bytes(scene):
     total = 0
     last = {}
     held = {}
+    newest = None
     for topic, payload in scene.bus.log:
         kind = topic.split("/")[2]
         sender = int(topic.split("/")[-1]) if kind in ("x", "commit") else 0
         if kind == "x":
-            last[sender] = read_up(payload, run, last)
+            last[sender] = read_up(payload, run, last, newest)
+            last[sender].start = last[sender].start or bytes(4)
             total += len(last[sender].encode(run))
         elif kind == "commit":
-            held[sender] = (
+            held[sender] = newest = (
                 read_change(payload, run, held[sender]) if is_change(payload) else read_commit(payload, run)
             )
             total += len(held[sender].encode(run))
@@ -260,21 +295,21 @@ def test_bytes_fall():
         assert traffic.bytes < 0.75 * whole, (traffic.bytes, whole)
 
 
-def test_every_sixteenth_step_is_said_in_full():
+def test_every_thirty_second_step_is_said_in_full():
     """Whoever comes late, or has lost what the differences are added to, waits no longer than that."""
-    scene = Scene({node: cloud(node, 60) for node in LINE}, LINE, k=5, seed=2, max_steps=60)
+    # Readings in a row, and all centres at one end of it: these take their time.
+    data = {node: [300 * (3 * number + node) for number in range(30)] for node in LINE}
+    scene = Scene(data, LINE, n=1, k=8, init="given", centres=list(range(8)), max_steps=60)
     scene.bus.log = []
     scene.finish()
     assert scene.held(1).step > FULL_STEPS
-    run = read_run(scene.record())
-    last = {}
     ups = commits = 0
     for topic, payload in scene.bus.log:
         if "/x/" in topic:
             sender = int(topic.split("/")[-1])
-            last[sender] = read_up(payload, run, last)
-            if last[sender].step == FULL_STEPS:
-                ups += 1
+            step = read_head(Reader(payload), UP)[3]
+            if step % FULL_STEPS == 0:
+                ups += step > 0
                 assert not is_difference(payload), sender
         elif "/commit/" in topic and peek_commit(payload)[2] == FULL_STEPS:
             commits += 1

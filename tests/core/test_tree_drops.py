@@ -169,7 +169,7 @@ def test_other_sums_of_the_same_contributors_are_a_conflict():
     scene.bus.watch = heard = Heard("dcka/t/x/0/3")
     scene.bus.run_for(100)
     up = read_up(heard.last, root.run)
-    for changes in ({"sums": sums_with(up.sums, 1)}, {"ssd": up.ssd + 1}):
+    for changes in ({"sums": sums_with(up.sums, 1)}, {"squares": up.squares + 1}):
         other = read_up(heard.last, root.run)
         for name in changes:
             setattr(other, name, changes[name])
@@ -186,7 +186,7 @@ def test_a_childs_later_sums_replace_its_earlier():
     scene = root.scene
     part = Up()
     whole = read_up(root.payload, root.run)
-    for name in ("sender", "boot", "step", "epoch", "start", "parent", "ssd"):
+    for name in ("sender", "boot", "step", "epoch", "start", "parent", "squares"):
         setattr(part, name, getattr(whole, name))
     # Index 2 is node 2 itself; its child 4 has index 3.
     part.contributors = 0b0100

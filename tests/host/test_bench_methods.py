@@ -56,6 +56,17 @@ def test_the_iteration_is_the_papers():
     assert np.allclose(outcome.centres, centres, rtol=1e-4, atol=1)
 
 
+def test_fixed_weights_are_those_of_all_links_where_they_are_awake():
+    """1-2 and 2-3 in turn: 2 has two neighbours over all, so that a link weighs 1/3, and 1/2 by its phase."""
+    graph = Graph.build((1, 2, 3), [[(1, 2)], [(2, 3)]])
+    fixed, switching = Air.of(graph, fixed=True), Air.of(graph)
+    for phase, (i, h) in enumerate(((0, 1), (1, 2))):
+        assert fixed.weights[phase][i, h] == fixed.weights[phase][h, i] == np.float32(1 / 3)
+        assert switching.weights[phase][i, h] == np.float32(1 / 2)
+        assert np.allclose(fixed.weights[phase].sum(axis=0), 1) and (fixed.weights[phase] > 0).sum() == 5
+        assert (fixed.hears[phase] == switching.hears[phase]).all()
+
+
 def test_a_recording_goes_on_where_a_schedule_begins_anew():
     instance = small(Graph.build((1, 2, 3), [[(1, 2)], [(2, 3)], [], []]), readings=40)
     data = FloatData.of(instance)

@@ -79,7 +79,7 @@ def test_an_ssd_is_named(outcome, dataset):
         ({"flags": 1}, "node 4: it says converged = False"),
         (
             {"missing": 0b100},
-            "node 4: it says that node 2 was missing in the run, and by the steps nobody was",
+            "node 4: it says that node 3 was missing in the run, and by the steps nobody was",
         ),
         ({"step": 3}, "node 4: it ended after 3 outer steps, the reference after"),
         ({"step": 2**60}, "the run has 100"),

@@ -61,7 +61,7 @@ def test_the_ledger_of_a_day_by_hand():
     assert ledger.associations == 24 + 2
     assert ledger.light_sleep_ms == 24 * (8000 - 730)
     assert (ledger.broadcasts, ledger.deliveries) == (24, 24)
-    assert ledger.payload_sent == 24 * message_bytes(What.SUM, usage) == 24 * 67
+    assert ledger.payload_sent == 24 * message_bytes(What.SUM, usage) == 24 * 49
     assert ledger.computing_ms == pytest.approx(24 * (900 * 9 * 2 * 120e-6 + 2 * 5))
 
 

@@ -80,8 +80,10 @@ def test_metropolis_on_a_star_by_hand() -> None:
 @given(st.data())
 def test_metropolis_is_symmetric_and_doubly_stochastic(data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(1, 99), min_size=1, max_size=7, unique=True))
-    for phase in data.draw(schedules(ids)):
-        matrix = metropolis(phase, ids)
+    phases = data.draw(schedules(ids))
+    known = {link for phase in phases for link in phase} if data.draw(st.booleans()) else None
+    for phase in phases:
+        matrix = metropolis(phase, ids, known)
         assert is_doubly_stochastic(matrix)
         assert np.array_equal(matrix, matrix.T)
         assert (np.diag(matrix) > 0).all()

@@ -97,6 +97,8 @@ def set_back(machine: Any) -> None:
         del session._latest[child]
     if session._told is not None and session._told.step < session._step - 1:
         session._told = None
+    if session._twice < session._step - 1:
+        session._twice = -1
 
 
 def forget_who_waits(session: Any) -> None:
@@ -104,6 +106,7 @@ def forget_who_waits(session: Any) -> None:
     session.children = []
     session.unheard = []
     session._told = None
+    session._twice = -1
     session._sent_members = session._contributors()
     session._latest = {child: up for child, up in session._latest.items() if up.step == session._step}
     if session._epochs is not None:

@@ -18,7 +18,7 @@ SHAPES = {
 # Whichever two nodes or more contribute, the first step's centres are others; with all, no run ends within three steps.
 READINGS = {1: [9, 27], 2: [18, 38], 3: [30, 89], 4: [3, 63]}
 START = [2, 12]
-# So that what has changed takes fewer bytes than all: differences are sent where they are shorter.
+# So that what has changed of a commit takes fewer bytes than all of it: changes are sent where they are shorter.
 LARGE = 300
 
 
@@ -30,10 +30,11 @@ def search(
     runs: int = 1,
     weak: Weak | None = None,
     whole: bool = True,
+    readings: dict[int, list[int]] = READINGS,
 ) -> Search:
     """A search of runs of so many steps in a network of this shape.
 
-    whole: nodes that always speak in full, for which far fewer states differ.
+    whole: nodes that always speak in full, for which far fewer states differ. readings: by node.
     """
     near = radio(SHAPES[shape])
     scale = 1 if whole else LARGE
@@ -41,7 +42,7 @@ def search(
     scene = Scene(
         {}, shortest_tree(near, root), near=near, n=1, k=2, init="given", centres=start, max_steps=steps
     )
-    scene.data = {node: [scale * value for value in READINGS[node]] for node in near}
+    scene.data = {node: [scale * value for value in readings[node]] for node in near}
     points = {node: scene.points(node) for node in near}
     records = {run: scene.record(run) for run in range(1, runs + 1)}
     rows = {run: scene.rows(run) for run in records}

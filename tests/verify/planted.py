@@ -1,7 +1,5 @@
 """Nodes that lack one rule each: what the search has to find, or it proves nothing."""
 
-from typing import Any
-
 from searched import Weak
 
 from dcka_core import epochs, tree
@@ -155,21 +153,13 @@ class Relabels(Weak):
             super()._adopt(commit, now)
 
 
-class AnyBase(Weak):
-    """Differences are added to the last sums of the child, whoever had contributed to these."""
+class ForgetsOtherSets(Weak):
+    """Differences are sent though sums of two sets were said in the step before."""
 
     class Session(tree.Session):
-        def _receive_sums(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
-            read_up = tree.read_up
-
-            def lenient(payload: Any, run: Any, bases: dict[int, Up]) -> Up:
-                return read_up(payload, run, {child: _of_anybody(up) for child, up in bases.items()})
-
-            tree.read_up = lenient
-            try:
-                super()._receive_sums(sender, payload, now)
-            finally:
-                tree.read_up = read_up
+        def _send_up(self, whole: bool = False) -> None:
+            super()._send_up(whole)
+            self._twice = -1
 
 
 class ForgetsOtherStarts(Weak):
@@ -179,18 +169,3 @@ class ForgetsOtherStarts(Weak):
         def _begin(self, step: int, centres: "list[int] | None", now: int) -> None:
             super()._begin(step, centres, now)
             self._twice = -1
-
-
-class _Anybody(int):
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return 0
-
-
-def _of_anybody(up: Up) -> Up:
-    other = Up()
-    other.__dict__.update(up.__dict__)
-    other.contributors = _Anybody(up.contributors)
-    return other

@@ -20,7 +20,7 @@ from dcka_core.errors import MessageError
 from dcka_core.messages import MAX_ID, UP, Commit, is_change, peek_commit, peek_run, read_commit, read_head
 from dcka_core.parts import part
 from dcka_core.record import read_run
-from dcka_core.tree_messages import HASH_BYTES, _read_form, read_change
+from dcka_core.tree_messages import _read_form, read_change
 
 PREFIX = "dcka/t/"
 REPEAT, STALL = "repeat", "stall"
@@ -320,7 +320,6 @@ class Machines:
         reader = Reader(payload)
         step = read_head(reader, UP)[3]
         _, epoch = _read_form(reader, run)
-        reader.take(HASH_BYTES)
         return Message("x", sender, payload, number, step, epoch, reader.varint(MAX_ID))
 
     def _whole(self, sender: int, commit: Commit, run: Any) -> Message:

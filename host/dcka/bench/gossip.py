@@ -33,8 +33,10 @@ class Air:
     replayed: bool = False
 
     @classmethod
-    def of(cls, graph: Graph, replayed: bool = False) -> "Air":
-        weights = [metropolis(phase, graph.ids) for phase in graph.phases]
+    def of(cls, graph: Graph, replayed: bool = False, fixed: bool = False) -> "Air":
+        """`fixed`: a link's weight goes by its ends' neighbours over all phases, not by those of the phase."""
+        known = {link for phase in graph.phases for link in phase} if fixed else None
+        weights = [metropolis(phase, graph.ids, known) for phase in graph.phases]
         hears = [(matrix > 0) & ~np.eye(len(graph.ids), dtype=np.bool_) for matrix in weights]
         return cls(graph.ids, tuple(matrix.astype(np.float32) for matrix in weights), tuple(hears), replayed)
 

@@ -14,7 +14,7 @@ _COLUMNS = (
     ("worst_node_mah", "worst node, mAh"),
     ("wrong_labels", "wrong labels"),
 )
-_WIDTH = 19
+_WIDTH = 20
 
 
 def text(record: Mapping[str, Any]) -> str:
@@ -46,17 +46,18 @@ def _case(name: str, case: Mapping[str, Any]) -> list[str]:
         row = case[method]
         cells = "".join(f"{_shown(row[key]):>16}" for key, _ in _COLUMNS)
         lines.append(f"{method:<{_WIDTH}}{cells}  {row['exact_graphs']} of {case['graphs']}")
-    return [*lines, *_ratios(case["ratios"])]
+    fixed = _ratios("paper_fixed_weights", case["ratios_fixed_weights"])
+    return [*lines, *_ratios("paper", case["ratios"]), *fixed]
 
 
-def _ratios(ratios: Mapping[str, Any]) -> list[str]:
+def _ratios(method: str, ratios: Mapping[str, Any]) -> list[str]:
     lines = []
     for word in ("bytes", "broadcasts", "wire_bytes"):
         low, high = ratios[f"{word}_range"]
         aim = ratios.get("aims", {}).get(word)
         judged = "" if aim is None else f"; aim {aim:g}: {'met' if ratios['met'][word] else 'missed'}"
         lines.append(
-            f"paper / ours, {word}: {ratios[word]:.3g} ({low:.3g}–{high:.3g}), "
+            f"{method} / ours, {word}: {ratios[word]:.3g} ({low:.3g}–{high:.3g}), "
             f"{ratios[f'{word}_without_setup']:.3g} without set-up{judged}"
         )
     return lines

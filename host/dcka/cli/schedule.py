@@ -44,7 +44,12 @@ _DESIGN_OPTIONS = (
     click.option(
         "--kind", metavar="KIND", help="tree, gossip or pairs.  [default: tree, or the network file's]"
     ),
-    click.option("--prefer", metavar="WHAT", help="latency or energy.  [default: latency]"),
+    click.option(
+        "--prefer",
+        metavar="WHAT",
+        help="latency (tree: fewest hops, then fewest broadcasts) or energy (the worst node's charge).  "
+        "[default: latency]",
+    ),
     click.option(
         "--access",
         metavar="WHO",

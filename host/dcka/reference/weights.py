@@ -9,14 +9,16 @@ from dcka.reference.arrays import FloatArray
 from dcka.reference.graphs import Link, degrees, hears
 
 
-def metropolis(links: Iterable[Link], ids: Sequence[int]) -> FloatArray:
+def metropolis(links: Iterable[Link], ids: Sequence[int], known: Iterable[Link] | None = None) -> FloatArray:
     """(N, N), symmetric and doubly stochastic: a_ih = 1 / (1 + max(d_i, d_h)) on a link, the rest at home.
 
     d is the degree in this phase (L. Xiao, S. Boyd, S. Lall, "Distributed average consensus with
-    time-varying Metropolis weights", 2006). Raises ValueError for links that do not fit the ids.
+    time-varying Metropolis weights", 2006), or among the `known` links, of which these are some: then a link has one
+    weight whenever it is awake. Raises ValueError for links that do not fit the ids.
     """
     linked = list(links)
-    degree = np.array([degrees(linked, ids)[node] for node in ids], dtype=np.float64)
+    counted = degrees(linked if known is None else known, ids)
+    degree = np.array([counted[node] for node in ids], dtype=np.float64)
     matrix = np.where(hears(linked, ids), 1.0 / (1.0 + np.maximum(degree[:, None], degree)), 0.0)
     np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
     return matrix

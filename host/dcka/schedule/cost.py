@@ -13,10 +13,10 @@ from dcka.energy import DAY_MS, ESP32, Ledger, Model, modelled_mah, shortest_sle
 from dcka.schedule.periods import messages, nights
 from dcka.schedule.timetable import Row, Timetable, What
 
-# Measured on experiment 1 (docs/benchmarks.md): 67 bytes a broadcast in `tree`, 266 in `gossip`, each with K = 9 and
+# Measured on experiment 1 (docs/benchmarks.md): 49 bytes a broadcast in `tree`, 266 in `gossip`, each with K = 9 and
 # n = 2, so 27 numbers; a header of about 20 bytes is taken off.
 HEADER_BYTES = 20
-SUM_BYTES = 1.75
+SUM_BYTES = 1.07
 SHARE_BYTES = 9.0
 BEACON_BYTES = 9
 """Counted: 2 bytes of header, 7 varints of mostly one byte (docs/protocol.md, section 4, type 7)."""

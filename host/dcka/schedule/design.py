@@ -118,7 +118,7 @@ def design_tree(
 ) -> Design:
     """Sums up a spanning tree, the result down.
 
-    "latency": the smallest depth, then the smallest load on the worst node. "energy": the smallest modelled charge of
+    "latency": as `spanning_tree`, of which a step has few broadcasts. "energy": the smallest modelled charge of
     the worst node that is found within `max_depth` hops (by default twice the smallest depth), then the least over
     all nodes. Raises TopologyError for a graph in parts and an unknown root, ScheduleError for a depth that cannot
     be, EnergyError where a day is too short.

@@ -62,17 +62,20 @@ def _make_room(run: dict[str, object], design: Design) -> None:
 
 
 def _phases(design: Design) -> list[list[list[int]]]:
-    """The graph's phases; for a tree that breadth-first search would not find, without the links that mislead it:
-    only the tree's own and those between nodes of one depth stay."""
+    """The graph's phases; for a tree that `spanning_tree` would not find, without the links that mislead it: only the
+    tree's own stay, and those between two nodes of one depth that both have children, or both have none."""
     every = [[list(link) for link in phase] for phase in design.graph.phases]
     parents = design.parents
     if parents is None or _tree_of(design.graph, design.root) == dict(parents):
         return every
     depths = depths_of(parents)
-    kept = [
-        [[a, b] for a, b in phase if parents[a] == b or parents[b] == a or depths[a] == depths[b]]
-        for phase in every
-    ]
+    speakers = set(parents.values())
+
+    def stays(a: int, b: int) -> bool:
+        alike = depths[a] == depths[b] and (a in speakers) == (b in speakers)
+        return alike or parents[a] == b or parents[b] == a
+
+    kept = [[[a, b] for a, b in phase if stays(a, b)] for phase in every]
     return [phase for phase in kept if phase]
 
 

@@ -30,7 +30,8 @@ def parents_of(tree: Tree) -> dict[int, int]:
 
 
 def shallow(graph: Graph, root: int | None = None) -> dict[int, int]:
-    """The tree that `dcka run` takes: smallest depth, then smallest load on the worst node (child → parent)."""
+    """The tree that `dcka run` takes (child → parent): smallest depth, then fewest nodes with children, then the
+    smallest load on the worst node."""
     return parents_of(spanning_tree(graph, root))
 
 

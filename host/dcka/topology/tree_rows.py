@@ -1,16 +1,20 @@
-"""The rows of `tree`: a spanning tree of the union of all phases, as shallow as it can be, then as even.
+"""The rows of `tree`: a spanning tree of the union of all phases, as shallow as it can be, then quiet, then even.
 
-Depth is latency (a step takes one trip up and one down), the worst node's degree is its load. Breadth-first
-layers fix the depth; who takes which child within them is a semi-matching, balanced along alternating paths
-(N. Harvey, R. Ladner, L. Lovász, T. Tamir, "Semi-matchings for bipartite graphs and load balancing", 2006):
-each new child goes to the least loaded parent that it can reach by moving earlier children, which keeps the
-largest load as small as it can be.
+Depth is latency (a step takes one trip up and one down), nodes with children are broadcasts (they pass the commit on),
+the worst node's degree is its load. `speakers` says who may have children; who takes which child is a semi-matching,
+balanced along alternating paths (N. Harvey, R. Ladner, L. Lovász, T. Tamir, "Semi-matchings for bipartite graphs and
+load balancing", 2006): each new child goes to the least loaded parent that it can reach by moving earlier children,
+which keeps the largest load as small as it can be among these parents.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dcka.topology.graph import Graph, Neighbours, TopologyError, named_ids
+from dcka.topology.speakers import parent_choices
+
+MOST_ROOTS = 32
+"""Roots that are tried: of a ring or a complete graph each node is as good as any other."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,9 @@ class Tree:
 
 
 def spanning_tree(graph: Graph, root: int | None = None) -> Tree:
-    """The tree over all nodes of `graph`, with `root`, or else with the node of the smallest eccentricity,
-    then of the smallest worst degree of its tree, then of the smallest id.
+    """The tree over all nodes of `graph`, with `root`, or else with a node of the smallest eccentricity: of the
+    MOST_ROOTS of these with most neighbours the one whose tree has the fewest nodes with children, then the smallest
+    worst degree, then the smallest id.
 
     Raises TopologyError for a root that is no node, and for a graph that is not jointly connected.
     """
@@ -77,20 +82,17 @@ def eccentricities(near: Neighbours) -> dict[int, int]:
 def _best_root(near: Neighbours) -> tuple[int, dict[int, int]]:
     farthest = eccentricities(near)
     least = min(farthest.values())
-    candidates = sorted(
-        (node for node in near if farthest[node] == least), key=lambda node: (len(near[node]), node)
+    central = sorted(
+        (node for node in near if farthest[node] == least), key=lambda one: (-len(near[one]), one)
     )
-    best = _rooted(near, candidates[0])
-    for node in candidates[1:]:
-        # A root's neighbours are all its children, so its degree bounds the worst from below.
-        if (len(near[node]), node) < best[:2]:
-            best = min(best, _rooted(near, node), key=lambda tree: tree[:2])
-    return best[1], best[2]
+    trees = {node: _parents(near, node) for node in central[:MOST_ROOTS]}
+    root = min(trees, key=lambda node: (_speakers(trees[node]), _worst_degree(trees[node]), node))
+    return root, trees[root]
 
 
-def _rooted(near: Neighbours, root: int) -> tuple[int, int, dict[int, int]]:
-    parents = _parents(near, root)
-    return _worst_degree(parents), root, parents
+def _speakers(parents: Mapping[int, int]) -> int:
+    """How many nodes have children."""
+    return len(set(parents.values()) - {0})
 
 
 def _worst_degree(parents: Mapping[int, int]) -> int:
@@ -103,15 +105,8 @@ def _worst_degree(parents: Mapping[int, int]) -> int:
 
 
 def _parents(near: Neighbours, root: int) -> dict[int, int]:
-    """Child → parent over breadth-first layers from `root` (mapped to 0), the loads balanced per layer."""
-    parents = {root: 0}
-    layer = [root]
-    while layer:
-        fresh = sorted({other for node in layer for other in near[node]} - parents.keys())
-        choices = {child: [node for node in near[child] if node in parents] for child in fresh}
-        parents.update(_balanced(choices))
-        layer = fresh
-    return parents
+    """Child → parent (`root` is mapped to 0), the loads balanced."""
+    return {root: 0} | _balanced(parent_choices(near, root))
 
 
 def _balanced(choices: Mapping[int, list[int]]) -> dict[int, int]:
