@@ -12,8 +12,8 @@ MODULES = (
 
 
 def part(name: str) -> "Any":
-    """The module of the part `name`: record, points, intake, starts, tree, epochs, duty, gossip, survey … None for "", which
-    only asks the shell to drop what is loaded.
+    """The module of the part `name`: record, points, intake, starts, tree, epochs, duty, gossip, survey, survey_grid or
+    survey_points. None for "", which only asks the shell to drop what is loaded.
     """
     if not name:
         return None

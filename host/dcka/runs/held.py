@@ -64,7 +64,7 @@ def settled_data(
     number: int,
     folder: State,
     *,
-    limit_s: float = LIMIT_S,
+    limit_s: float | None = None,
     on_event: OnEvent | None = None,
 ) -> Held:
     """The data set that the nodes hold on the grid of their own that [data] asks for, agreed on where need be.
@@ -82,7 +82,7 @@ def settled_data(
             number,
             readings=readings,
             kept=kept,
-            limit_s=limit_s,
+            limit_s=LIMIT_S if limit_s is None else limit_s,
             on_event=on_event,
         )
     except NotAgreed as error:
