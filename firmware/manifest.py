@@ -26,6 +26,7 @@ FILES = (
     "dcka_core/kernel_viper_6.py",
     "dcka_core/kernel_viper_7.py",
     "dcka_core/kernel_viper_8.py",
+    "dcka_core/kernel_viper_bare.py",
     "dcka_core/kernel_viper_sorted_1.py",
     "dcka_core/kernel_viper_sorted_2.py",
     "dcka_core/kernel_viper_sorted_3.py",

@@ -23,43 +23,56 @@ _SEPARATION_SHARE = 8
 _LABELS_K, _LABELS_POINTS = 256, 8192
 # Of the free heap, what labels may take: a node must not fail for the sake of speed.
 _LABELS_SHARE = 8
+# With less than this free, what a table takes may be what the next message lacks.
+_TIGHT_BYTES = 20480
+_BARE = "kernel_viper_bare"
 # Within these the sorted kernels' numbers stay in 31 bits.
 _SORTED_K = 4096
-
-
-def name_for(n: int, k: int) -> str:
-    """The module in machine code that is the fastest for n dimensions and K clusters."""
-    if n in _SORTED and (2 if n == 1 else _SORTED_FROM) <= k <= _SORTED_K:
-        return "kernel_viper_sorted_%d" % n
-    return "kernel_viper_%d" % n if n in _FLAT else "kernel_viper"
 
 
 def plan(points: "Points", k: int) -> "Plan":
     """(k, kernel, prepare, where, name) for these points: `prepare(centres, n, k, where)` fills `where` for a step.
 
-    prepare is None for a kernel in plain Python, which takes the centres as they are.
+    prepare and where are None for a kernel that takes the centres as they are.
     """
-    if sys.implementation.name == "micropython":
-        _forget("kernels")
-    name = name_for(points.n, k)
-    labels = _labels_fit(name, points, k)
+    free = _free()
+    name = _fastest(points.n, k) if free >= _TIGHT_BYTES else _BARE
+    labels = _labels_fit(name, points, k, free)
     while True:
         try:
             module = _take(name)
+            if name == _BARE:
+                return k, module.accumulate, None, None, name
             return k, module.accumulate, module.prepare, where_for(name, points, k, labels), name
         except (ImportError, ValueError, SyntaxError):
             # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on
             # CPython.
             plain = _take("kernel")
-            return k, plain.accumulate_2d if points.n == 2 else plain.accumulate, None, array("i"), "plain"
+            return k, plain.accumulate_2d if points.n == 2 else plain.accumulate, None, None, "plain"
         except MemoryError:
             # A scattered heap: rather slow than not at all.
-            if labels:
-                labels = False
-            elif name != "kernel_viper":
-                name = "kernel_viper"
-            else:
+            if name == _BARE:
                 raise
+            if not labels:
+                name = _BARE
+            labels = False
+
+
+def _fastest(n: int, k: int) -> str:
+    """The module in machine code for n dimensions and K clusters."""
+    if n in _SORTED and (2 if n == 1 else _SORTED_FROM) <= k <= _SORTED_K:
+        return "kernel_viper_sorted_%d" % n
+    return "kernel_viper_%d" % n if n in _FLAT else "kernel_viper"
+
+
+def _free() -> int:
+    """Bytes of the heap; as many as anybody needs, where there is no such thing."""
+    if sys.implementation.name != "micropython":
+        return 1 << 30
+    _forget("kernels")
+    gc.collect()
+    free: int = gc.mem_free()
+    return free
 
 
 def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]":
@@ -80,16 +93,11 @@ def where_for(name: str, points: "Points", k: int, labels: bool) -> "array[int]"
     return where
 
 
-def _labels_fit(name: str, points: "Points", k: int) -> bool:
+def _labels_fit(name: str, points: "Points", k: int, free: int) -> bool:
     """Whether to remember labels. Without separations they tell next to nothing."""
     if "sorted" not in name and _SEPARATION_SHARE * k > points.count:
         return False
-    if not _LABELS_FROM <= k <= _LABELS_K or points.count > _LABELS_POINTS:
-        return False
-    if sys.implementation.name != "micropython":
-        return False
-    gc.collect()
-    return points.count * _LABELS_SHARE <= gc.mem_free()
+    return _LABELS_FROM <= k <= _LABELS_K and points.count <= min(_LABELS_POINTS, free // _LABELS_SHARE)
 
 
 def _take(name: str) -> "Any":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     Kernel = Callable[[array[int], int, int, array[int], int, array[int]], object]
     Prepare = Callable[[array[int], int, int, array[int]], object]
-    Plan = tuple[int, Kernel, Prepare | None, array[int], str]
+    Plan = tuple[int, Kernel, Prepare | None, array[int] | None, str]
 
 # Points in the 32-bit accumulator between two flushes: sums of 15 bits stay below 2^30, the SSD's low halves below
 # 2^31.
@@ -28,10 +28,11 @@ def fitted(points: "Points", centres: "list[int]", k: int) -> "tuple[Kernel, arr
         from dcka_core import kernels
 
         plan = points.plan = kernels.plan(points, k)
-    if plan[2] is None:
-        return plan[1], flat
-    plan[2](flat, points.n, k, plan[3])
-    return plan[1], plan[3]
+    _, kernel, prepare, where, _ = plan
+    if prepare is None or where is None:
+        return kernel, flat
+    prepare(flat, points.n, k, where)
+    return kernel, where
 
 
 def assign(points: "Points", centres: "list[int]", k: int) -> "tuple[list[int], int]":

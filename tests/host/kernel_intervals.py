@@ -259,7 +259,7 @@ class Checker:
         place = index.value if isinstance(index, ast.Constant) else None
         if base.startswith("ptr8("):
             return Value(0, min(b.k, 256) - 1)
-        if base in ("here", "point", "centre", "centres", "values", "own"):
+        if base in ("here", "point", "centre", "centres", "values", "own", "block"):
             return Value(0, b.top)
         if base == "keys":
             return Value(0, LARGEST)

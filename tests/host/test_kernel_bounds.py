@@ -17,6 +17,7 @@ SORTED = {1: 15, 2: 15, 3: 14}
 MOST_K, MOST_SORTED_K, MOST_LABELLED = 65535, 4096, 256
 
 CASES = [
+    *[("kernel_viper_bare", Bounds(n, bits, MOST_K, looped=True)) for n, bits in BITS.items()],
     *[
         ("kernel_viper", Bounds(n, bits, k, looped=True))
         for n, bits in BITS.items()
