@@ -162,12 +162,12 @@ def test_a_broker_that_was_there_keeps_nothing_of_it(shown, engine):
 
 def test_a_node_that_crashes_is_shown_with_its_traceback_and_fails(tmp_path):
     need("micropython", "embedded")
-    done = demo(tmp_path, "--runtime", "micropython", "--heap", "70K")
+    done = demo(tmp_path, "--runtime", "micropython", "--heap", "56K")
     assert done.returncode == 1
     record = json.loads(done.stdout)
     assert record["verdict"] == "FAIL"
     assert set(record) >= set(EXACT)
-    assert "70K heap" in record["reasons"][0]
+    assert "56K heap" in record["reasons"][0]
     assert "Traceback" in done.stderr and "MemoryError" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
