@@ -109,7 +109,7 @@ def test_the_largest_messages_of_a_survey():
                     up.start = bytes(4)
                     up.contributors = alternating(size)
                     up.sums = ([points] + [most] * n) * rows + [0] * (run.k - rows) * (n + 1)
-                    up.ssd = 0
+                    up.squares = 0
                     case = (size, n, bins, scale, len(up.encode(run)))
                     assert len(up.encode(run)) <= message_bound(run), case
                 commit = largest_commit(run, size, 15, points)
