@@ -24,7 +24,7 @@ _LABELS_K, _LABELS_POINTS = 256, 8192
 # Of the free heap, what labels may take: a node must not fail for the sake of speed.
 _LABELS_SHARE = 8
 # With less than this free, what a table takes may be what the next message lacks.
-_TIGHT_BYTES = 20480
+_TIGHT_BYTES = 4096
 _BARE = "kernel_viper_bare"
 # Within these the sorted kernels' numbers stay in 31 bits.
 _SORTED_K = 4096
