@@ -1,43 +1,98 @@
-"""Let a board evaluate expressions over the names of a program that is sent to it: for `dcka board bench`."""
+"""Let a board evaluate expressions over the names of a program that is sent to it: for `dcka board bench`.
+
+The program imports modules that a node's build has joined and renamed. So they are put, as they are, into a folder of
+their own on the board's flash, which goes again in every case: what a lost cable leaves, the next call removes.
+"""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from dcka.boards import board_code
 from dcka.boards.errors import BoardError
-from dcka.boards.installed import read_installed
+from dcka.boards.installed import Facts, board_facts
 from dcka.boards.repl import BoardRaised, Repl, open_repl
+from dcka.boards.transfer import require_room, send
+from dcka.boards.versions import MPY, WrongMicroPython
+
+FOLDER = "/dcka-bench"
 
 # Between two lines of a board: it makes 15,000 random numbers before it says a word.
 _SILENCE_S = 120.0
+_REMOVE_S = 30.0
+
+Modules = Callable[[str | None], Mapping[str, bytes]]
+"""Path → content of the modules for an architecture, as mpy-cross names it."""
 
 
 def ask_board(
-    port: str, program: str, expressions: Sequence[str], say: Callable[[str], None]
+    port: str, program: str, modules: Modules, expressions: Sequence[str], say: Callable[[str], None]
 ) -> Iterator[dict[str, Any] | str]:
     """What each expression is on the board, a dict; a sentence where the board has no memory for it.
 
-    The board's own program is stopped, and started again at the end. `say` is told that an expression is done.
-    Raises BoardError where there is no firmware of ours, and as `open_repl` does.
+    The board's own program is stopped, and started again at the end; `modules` are on its flash in between. `say` is
+    told what is sent, and that an expression is done.
+    Raises WrongMicroPython, BoardFull before anything is written, BoardError, and as `open_repl` does.
     """
     with open_repl(port) as repl:
-        folder = read_installed(repl).folder
-        if folder is None:
-            raise BoardError(
-                f"{port}: there is no firmware of ours on the board: dcka board provision --port {port}"
-            )
-        repl.run(f"import sys\nsys.path.insert(0, {folder!r})")
-        try:
-            for piece in pieces(program):
-                repl.run(piece)
-        except BoardRaised as error:
-            raise BoardError(
-                f"{port}: the measuring program does not run on the board: {error.last}"
-            ) from None
-        for number, expression in enumerate(expressions, 1):
-            answer = _answer(repl, expression)
-            say(f"{number} of {len(expressions)} done")
-            yield answer
+        files = {f"{FOLDER}/{path}": content for path, content in modules(_march(repl)).items()}
+        with _on_flash(repl, files, say):
+            repl.run(f"import sys\nsys.path.insert(0, {FOLDER!r})")
+            try:
+                for piece in pieces(program):
+                    repl.run(piece)
+            except BoardRaised as error:
+                raise BoardError(
+                    f"{port}: the measuring program does not run on the board: {error.last}"
+                ) from None
+            for number, expression in enumerate(expressions, 1):
+                answer = _answer(repl, expression)
+                say(f"{number} of {len(expressions)} done")
+                yield answer
+
+
+def _march(repl: Repl) -> str:
+    """The architecture whose machine code the board runs."""
+    facts: Facts = board_facts(repl)
+    said = ".".join(map(str, facts.version))
+    if facts.mpy_version != MPY or facts.march is None:
+        theirs = ".".join(map(str, facts.mpy_version)) if facts.mpy else "none"
+        raise WrongMicroPython(
+            f"{repl.port}: the board's MicroPython {said} loads .mpy files of version {theirs} with machine code for "
+            f"{facts.march or 'nothing'}, and the kernels are machine code in version {MPY[0]}.{MPY[1]}: flash a newer "
+            f"MicroPython with dcka board flash --port {repl.port}"
+        )
+    return facts.march
+
+
+@contextlib.contextmanager
+def _on_flash(repl: Repl, files: Mapping[str, bytes], say: Callable[[str], None]) -> Iterator[None]:
+    """The files on the board's flash, in FOLDER, with an empty heap. FOLDER goes at the end, whatever ended it."""
+    _remove(repl)
+    require_room(repl, files)
+    try:
+        say(f"{len(files)} modules, {sum(map(len, files.values())) // 1024} KB, go to {FOLDER} for the time being")
+        for path, content in files.items():
+            send(repl, path, content)
+        repl.enter()  # without what sending has left in the heap
+        yield
+    except BaseException:
+        # The error on its way says what is wrong with the board; where it is gone, the next call removes the folder.
+        with contextlib.suppress(BoardError):
+            _interrupt_and_remove(repl)
+        raise
+    _interrupt_and_remove(repl)
+
+
+def _interrupt_and_remove(repl: Repl) -> None:
+    repl.enter()
+    _remove(repl)
+
+
+def _remove(repl: Repl) -> None:
+    repl.load(board_code.HELPERS)
+    repl.run(f"_d_x({FOLDER!r})", _REMOVE_S)
 
 
 def pieces(program: str) -> list[str]:

@@ -117,7 +117,8 @@ class Repl:
         self._serial.write_timeout = _WRITE_S
 
     def enter(self, patience_s: float = PATIENCE_S, on_turn: Callable[[], None] = lambda: None) -> None:
-        """Stop what runs, and get to the prompt of the raw REPL, with an empty heap behind it."""
+        """Stop what runs, and get to the prompt of the raw REPL, with an empty heap behind it. Also once more."""
+        self._loaded.clear()
         deadline = time.monotonic() + patience_s
         tail = bytearray()
         banner_s = _FIRST_BANNER_S

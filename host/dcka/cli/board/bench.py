@@ -25,11 +25,13 @@ def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> i
     """Measure the kernels on a board, beside a naive step and bytecode.
 
     The same cases and the same figures as `dcka bench kernel`, without numpy's time; the sums are compared with
-    numpy's integers. It takes minutes. The board needs the firmware on it; its program is stopped, and started again at
-    the end; nothing is written. A case that its memory is too small for is told so. The exit code is 1 where a kernel
+    numpy's integers. It takes minutes. The board needs MicroPython, and no firmware of ours: the kernels of this dcka,
+    a dozen files, are put into /dcka-bench on its flash. The folder is removed at the end, after Ctrl-C too; what a
+    lost cable leaves of it, the next call removes. The board's program is stopped, and started again at the end. A case that its memory is too small for is told so. The exit code is 1 where a kernel
     adds other bits, allocates, misses what was promised of it, or has no memory.
     """
     from dcka.bench.kernel import in_memory, kernel
+    from dcka.bench.kernel_files import modules_for_board
     from dcka.bench.kernel_unix import program_text
     from dcka.bench.kernel_words import kernel_text
     from dcka.boards.bench import ask_board
@@ -37,7 +39,7 @@ def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> i
     record = kernel(
         in_memory(cases),
         rounds,
-        lambda asked: ask_board(port, program_text(), asked, output.say),
+        lambda asked: ask_board(port, program_text(), modules_for_board, asked, output.say),
         output.say,
         with_numpy=False,
     )
