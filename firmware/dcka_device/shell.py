@@ -223,4 +223,7 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
             shell.turn()
     finally:
         # Also after Ctrl-C: the broker shall not wait for a node that has left.
-        shell.close()
+        try:
+            shell.close()
+        except MemoryError:
+            pass  # what ended it says more, and is on its way

@@ -19,7 +19,7 @@ class BoardFile:
     """One file of a board: its path there, and where it is read here.
 
     `unused`: its functions ("name" or "Class.name") that no node calls. `idle`: those that have nothing to do there.
-    `asked`: whether a node imports it by its name, as a text.
+    `asked`: whether a node imports it by its name, as a text. `library`: it is of a package that others wrote.
     """
 
     path: PurePosixPath
@@ -27,6 +27,7 @@ class BoardFile:
     unused: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     asked: bool = False
+    library: bool = False
 
 
 def firmware_folder() -> Path:
@@ -60,7 +61,12 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):
             file = BoardFile(
-                PurePosixPath(text), locate(text), unused.pop(text, ()), idle.pop(text, ()), text in asked
+                PurePosixPath(text),
+                locate(text),
+                unused.pop(text, ()),
+                idle.pop(text, ()),
+                text in asked,
+                key == "LIBRARIES",
             )
             asked.discard(text)
             if file.path.is_absolute() or ".." in file.path.parts or not file.path.parts:

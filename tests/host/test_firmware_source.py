@@ -408,6 +408,13 @@ def told():
     assert word_of[".given"] not in (word_of[".first"], word_of[".second"], word_of[".third"])
 
 
+def test_a_library_says_less_of_its_callers_mistakes_and_as_much_of_all_else() -> None:
+    text = "def f(n):\n    if n:\n        raise ValueError(f'{n} is wrong')\n    raise OSError('gone')\n"
+    assert "raise ValueError()" in ast.unparse(read(text, library=True))
+    assert "raise OSError('gone')" in ast.unparse(read(text, library=True))
+    assert "is wrong" in ast.unparse(read(text)), "our own code keeps its words"
+
+
 def test_the_words_that_cost_nothing_are_numbers_in_what_is_compiled(tmp_path: Path) -> None:
     source = tmp_path / "words.py"
     source.write_text("".join(f"x.{word}\n" for word in (*WORDS, "no_word_of_these")))

@@ -133,7 +133,8 @@ def _key(files: Sequence[BoardFile], march: str, compiler: Path | None) -> str:
         digest.update(module.read_bytes())
     for file in files:
         content = file.source.read_bytes()
-        digest.update(f"\0{file.path}\0{file.unused}\0{file.idle}\0{file.asked}\0{len(content)}\0".encode())
+        digest.update(f"\0{file.path}\0{file.unused}\0{file.idle}\0{file.asked}\0{file.library}\0".encode())
+        digest.update(f"{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:32]
 

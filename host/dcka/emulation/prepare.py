@@ -55,7 +55,7 @@ def _is_python(text: str) -> bool:
 
 def _tree(file: BoardFile) -> ast.Module:
     try:
-        return read(file.source.read_text("utf-8"), file.unused, file.idle)
+        return read(file.source.read_text("utf-8"), file.unused, file.idle, file.library)
     except SyntaxError as error:
         raise BuildError(f"{file.source}, line {error.lineno}: SyntaxError: {error.msg}") from error
     except ValueError as error:  # also what is no UTF-8

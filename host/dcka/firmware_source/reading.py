@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator
 
 from dcka.firmware_source.syntax import DEFINITIONS, FUNCTIONS, Function, is_literal, parameters, walk
 
+# What a library says to whoever calls it wrongly.
+_CALLERS_FAULTS = ("ValueError", "TypeError", "OverflowError", "UnsupportedQoSError")
 _MACHINE_CODE = ("viper", "native", "asm_thumb", "asm_xtensa")
 
 
@@ -19,11 +21,14 @@ def has_machine_code(tree: ast.Module) -> bool:
     return any(isinstance(mark, ast.Attribute) and mark.attr in _MACHINE_CODE for mark in marks)
 
 
-def read(text: str, unused: Collection[str] = (), idle: Collection[str] = ()) -> ast.Module:
+def read(
+    text: str, unused: Collection[str] = (), idle: Collection[str] = (), library: bool = False
+) -> ast.Module:
     """The module without docstrings, annotations, `if TYPE_CHECKING:` and what is in `unused`.
 
     unused: functions ("name" or "Class.name") that no node calls. idle: those that have nothing to do on a node;
-    their bodies go. Raises ValueError naming one that isn't there: then the library has changed, and so has what can be
+    their bodies go. library: what it says of a caller's mistakes goes too; the exception and its place say it, to us
+    alone. Raises ValueError naming one that isn't there: then the library has changed, and so has what can be
     left out; and SyntaxError.
     """
     tree = ast.parse(text)
@@ -33,6 +38,8 @@ def read(text: str, unused: Collection[str] = (), idle: Collection[str] = ()) ->
     kept = [line for line in tree.body if not _is_for_types(line) and not _is_const(line)]
     tree.body = [single for line in kept for single in _singles(line)]
     _Bare().visit(tree)
+    if library:
+        _without_words(tree)
     return ast.fix_missing_locations(tree)
 
 
@@ -48,6 +55,13 @@ def _without_definitions(tree: ast.Module, unused: Collection[str], idle: Collec
             node.body = [ast.Pass()]
     if left:
         raise ValueError(f"no definition of {', '.join(sorted(left))} to leave out")
+
+
+def _without_words(tree: ast.Module) -> None:
+    for line in walk(tree, ast.Raise):
+        made = line.exc
+        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id in _CALLERS_FAULTS:
+            made.args = []
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[list[ast.stmt], Function, str]]:
