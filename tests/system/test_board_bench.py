@@ -5,15 +5,22 @@ from pathlib import Path
 
 import pytest
 from board_bench import NOBODY, caller, node_files
+from running_call import Call
+from servers import wait_until
 
 from dcka.bench import kernel_cases
 from dcka.bench.kernel import kernel
-from dcka.bench.kernel_unix import ask_unix
+from dcka.bench.kernel_files import modules_for_board
+from dcka.bench.kernel_unix import ask_unix, program_text
+from dcka.boards.bench import FOLDER, ask_board
 from dcka.boards.emulated import EmulatedBoard
+from dcka.boards.repl import PortGone
 from dcka.emulation.micropython import available
 
 pytestmark = pytest.mark.skipif(not available(), reason=str(available().reason))
 
+WRITES = 20
+"""More than removing an absent folder takes, and fewer than all modules."""
 SMALL = kernel_cases.Case(points=300, n=2, k=9, bits=15, middles=9, seed=1, aim=1)
 
 
@@ -21,7 +28,8 @@ SMALL = kernel_cases.Case(points=300, n=2, k=9, bits=15, middles=9, seed=1, aim=
 def small_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases that take no time, and one that no board has room for."""
     huge = kernel_cases.Case(points=400_000, n=2, k=9, bits=15, middles=9, seed=1, aim=1)
-    for name, case in {"A": SMALL, "B": huge, "C": SMALL}.items():
+    wide = kernel_cases.Case(points=300, n=8, k=16, bits=14, middles=9, seed=1, aim=1)
+    for name, case in {"A": SMALL, "B": huge, "C": wide}.items():
         monkeypatch.setitem(kernel_cases.CASES, name, case)
 
 
@@ -59,11 +67,74 @@ def test_a_case_that_is_too_large_is_told_and_the_others_are_measured(board, cal
     assert told.json["cases"]["C"]["bit_identical"] is True
 
 
-def test_a_board_without_our_firmware(tmp_path, call):
+def test_a_board_without_our_firmware_is_measured_too_and_is_as_it_was(tmp_path, call):
     with board_at(tmp_path, {}) as bare:
-        told = call("bench", bare.port, boards=(bare,))
-    assert (told.code, told.out) == (1, "")
-    assert f"there is no firmware of ours on the board: dcka board provision --port {bare.port}" in told.err
+        told = call("bench", bare.port, "--case", "A", "--rounds", "1", "--json", boards=(bare,))
+        bare.power_off()
+        assert files_left(bare) == []
+    assert told.json["cases"]["A"]["bit_identical"] is True
+
+
+def files_left(board: EmulatedBoard) -> list[str]:
+    return [path for path in board.files() if path.startswith(FOLDER.strip("/"))]
+
+
+def asking(board: EmulatedBoard, say=lambda text: None):
+    return ask_board(board.port, program_text(), modules_for_board, ["{1: 2}", "{3: 4}"], say)
+
+
+@pytest.mark.parametrize("stopped_at", ["go to", "1 of 2"])
+def test_after_an_interruption_nothing_is_left_on_the_flash(tmp_path, stopped_at):
+    with board_at(tmp_path, {"mine.txt": b"mine"}) as bare:
+
+        def say(text: str) -> None:
+            if stopped_at in text:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            list(asking(bare, say))
+        bare.power_off()
+        assert set(bare.files()) == {"mine.txt"}
+
+
+def test_ctrl_c_while_the_board_computes_is_heard_and_leaves_nothing(tmp_path):
+    with board_at(tmp_path, {"mine.txt": b"mine"}) as bare:
+        call = Call(tmp_path, "board", "bench", bare.port, "--case", "B", "--rounds", "1000")
+        call.said("/dcka-bench")
+        wait_until(lambda: bare.writes > WRITES, "the modules are on the board")
+        assert call.ended() == 130
+        bare.power_off()
+        assert set(bare.files()) == {"mine.txt"}
+
+
+def test_what_a_lost_cable_leaves_the_next_call_removes(tmp_path):
+    with board_at(tmp_path, {}) as bare:
+
+        def pull(text: str) -> None:
+            if "1 of 2" in text:
+                bare.unplug()
+
+        with pytest.raises(PortGone):
+            list(asking(bare, pull))
+        bare.plug_in()
+        bare.power_off()
+        assert files_left(bare) != []
+        bare.power_on()
+        assert list(asking(bare)) == [{1: 2}, {3: 4}]
+        bare.power_off()
+        assert files_left(bare) == []
+
+
+def test_a_full_flash_is_told_before_anything_is_written(tmp_path, call):
+    with board_at(tmp_path, {"mine.txt": b"mine"}) as full:
+        full.power_off()
+        full.fill_flash(leave_blocks=4)
+        before = full.files()
+        full.power_on()
+        told = call("bench", full.port, "--case", "A", boards=(full,))
+        full.power_off()
+        assert full.files() == before
+    assert told.code == 1 and "need" in told.err and "nothing was sent" in told.err
 
 
 @pytest.mark.parametrize(
