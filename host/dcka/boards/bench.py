@@ -72,7 +72,9 @@ def _on_flash(repl: Repl, files: Mapping[str, bytes], say: Callable[[str], None]
     _remove(repl)
     require_room(repl, files)
     try:
-        say(f"{len(files)} modules, {sum(map(len, files.values())) // 1024} KB, go to {FOLDER} for the time being")
+        say(
+            f"{len(files)} modules, {sum(map(len, files.values())) // 1024} KB, go to {FOLDER} for the time being"
+        )
         for path, content in files.items():
             send(repl, path, content)
         repl.enter()  # without what sending has left in the heap

@@ -25,10 +25,12 @@ def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> i
     """Measure the kernels on a board, beside a naive step and bytecode.
 
     The same cases and the same figures as `dcka bench kernel`, without numpy's time; the sums are compared with
-    numpy's integers. It takes minutes. The board needs MicroPython, and no firmware of ours: the kernels of this dcka,
-    a dozen files, are put into /dcka-bench on its flash. The folder is removed at the end, after Ctrl-C too; what a
-    lost cable leaves of it, the next call removes. The board's program is stopped, and started again at the end. A case that its memory is too small for is told so. The exit code is 1 where a kernel
-    adds other bits, allocates, misses what was promised of it, or has no memory.
+    numpy's integers. It takes minutes. A case that the board's memory is too small for is told so. The exit code is 1
+    where a kernel adds other bits, allocates, misses what was promised of it, or has no memory.
+
+    The board needs MicroPython, and no firmware of ours: the kernels of this dcka, eleven small files, are put into
+    /dcka-bench on its flash. The folder is removed at the end, after Ctrl-C too; what a lost cable leaves of it, the
+    next call removes. The board's program is stopped, and started again at the end.
     """
     from dcka.bench.kernel import in_memory, kernel
     from dcka.bench.kernel_files import modules_for_board
