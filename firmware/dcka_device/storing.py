@@ -78,6 +78,9 @@ def adopt(store: "Store", aside: str, name: str) -> "Points | None":
 
 def _adopted(aside: str, name: str, store: "Store", node: "Node", now: int) -> "list[Any]":
     """Take the new data file; where it can't be read, the old one again."""
+    if node.points:
+        # A run that has ended still holds the points.
+        node.points.blocks = []
     node.forget_data()
     gc.collect()
     actions: list[Any] = []
@@ -87,8 +90,9 @@ def _adopted(aside: str, name: str, store: "Store", node: "Node", now: int) -> "
         actions = node.data_failed("the data can't be stored: %s" % error, now)
         points = store.points()
     if points and name == READINGS_FILE and not actions:
-        # Read again when a survey needs them: until then a small heap has no room for them.
+        # Read again when a survey needs them: until then a small heap has no room for them, nor for two buffers.
         actions = node.readings_held(points.dataset, store.readings, now)
+        points = None
         points = store.points()
     return actions + (node.data_loaded(points, now) if points else [])
 
