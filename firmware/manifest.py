@@ -44,6 +44,7 @@ FILES = (
     "dcka_core/slots.py",
     "dcka_core/spread.py",
     "dcka_core/starts.py",
+    "dcka_core/sums.py",
     "dcka_core/survey.py",
     "dcka_core/survey_grid.py",
     "dcka_core/survey_points.py",
