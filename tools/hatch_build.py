@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # (folder, place in the wheel, what is taken). By pattern: a node.json with secrets, or a broker's
 # password file, may well lie in a developer's checkout.
 PACKAGE_DATA = (
-    ("firmware", "dcka/_firmware", ("*.py", "node.example.json")),
+    ("firmware", "dcka/_firmware", ("*.py", "node.example.json", "budget.toml")),
     ("mqtt_broker", "dcka/_mqtt_broker", ("*.conf", "*.md")),
 )
 

@@ -92,15 +92,25 @@ class Namer:
                     self.naming.globals[symbol] = plain if stays else self._word(rooms)
 
     def _choose_attributes(self, shared: bool) -> None:
-        """Those that are asked of any object, or those that only `self` is asked for."""
+        """Those that are asked of any object, or those that only `self` is asked for. First those of the resident file:
+        the words that cost nothing shall be where they are always needed.
+
+        What only `self` is ever given belongs to the families of these classes, whoever asks: others may have its word.
+        """
         own = _self_only(self._bundles, self._families)
+        makers = _makers(self._bundles, self._families)
         everyone = {("attribute", family) for family in self._families.values()} | {("attribute", "")}
         methods = _methods(self._bundles)
-        for name in sorted(bound_attributes(self._bundles) - set(self._fixed)):
+        resident = {node.attr for node in walk(self._bundles[self._resident], ast.Attribute)}
+        chosen = sorted(
+            bound_attributes(self._bundles) - set(self._fixed), key=lambda name: (name not in resident, name)
+        )
+        for name in chosen:
             if name.startswith("__") or (name in own) is shared:
                 continue
             for family in sorted(own.get(name, {""})):
-                rooms = everyone if shared else {("attribute", family)}
+                made = {("attribute", maker) for maker in makers.get(name, ())}
+                rooms = (made or everyone) if shared else {("attribute", family)}
                 key = ("" if shared else family, name)
                 made_in = {("function", entry) for entry in methods.get(name, set())}
                 self.naming.attributes[key] = self._word(rooms | made_in)
@@ -199,6 +209,30 @@ def _self_only(trees: Trees, family_of: Mapping[str, str]) -> dict[str, set[str]
                     others |= {node.id for node in walk(line, ast.Name)}
         others |= {node.attr for node in walk(tree, ast.Attribute) if id(node) not in inside}
     return {name: found for name, found in own.items() if name not in others}
+
+
+def _makers(trees: Trees, family_of: Mapping[str, str]) -> dict[str, set[str]]:
+    """Attribute → the families of the classes that have it, where it is given to nothing but `self` and classes."""
+    found: dict[str, set[str]] = {}
+    given: set[str] = set()
+    for tree in trees.values():
+        inside: set[int] = set()
+        for owner in walk(tree, ast.ClassDef):
+            family = family_of[owner.name]
+            made = [line.name for line in owner.body if isinstance(line, FUNCTIONS)]
+            for line in owner.body:
+                if isinstance(line, ast.Assign):
+                    made += [node.id for target in line.targets for node in walk(target, ast.Name)]
+            for node in walk(owner, ast.Attribute):
+                if isinstance(node.value, ast.Name) and node.value.id == "self":
+                    inside.add(id(node))
+                    made += [] if isinstance(node.ctx, ast.Load) else [node.attr]
+            for name in made:
+                found.setdefault(name, set()).add(family)
+        for node in walk(tree, ast.Attribute):
+            if id(node) not in inside and not isinstance(node.ctx, ast.Load):
+                given.add(node.attr)
+    return {name: makers for name, makers in found.items() if name not in given}
 
 
 def _outermost(trees: Trees) -> Iterator[tuple[str, Function]]:
