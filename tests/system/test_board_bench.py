@@ -10,6 +10,7 @@ from dcka.bench import kernel_cases
 from dcka.bench.kernel import kernel
 from dcka.bench.kernel_unix import ask_unix
 from dcka.boards.emulated import EmulatedBoard
+from dcka.boards.repl import open_repl
 from dcka.emulation.micropython import available
 
 pytestmark = pytest.mark.skipif(not available(), reason=str(available().reason))
@@ -59,11 +60,13 @@ def test_a_case_that_is_too_large_is_told_and_the_others_are_measured(board, cal
     assert told.json["cases"]["C"]["bit_identical"] is True
 
 
-def test_a_board_without_our_firmware(tmp_path, call):
-    with board_at(tmp_path, {}) as bare:
-        told = call("bench", bare.port, boards=(bare,))
-    assert (told.code, told.out) == (1, "")
-    assert f"there is no firmware of ours on the board: dcka board provision --port {bare.port}" in told.err
+def test_a_board_without_our_firmware_is_measured_too_and_keeps_nothing_of_it(tmp_path, call):
+    with board_at(tmp_path, {"main.py": b"", "dcka-bench/of/a/call/that/was/cut.mpy": b"old"}) as bare:
+        told = call("bench", bare.port, "--case", "A", "--rounds", "1", "--json", boards=(bare,))
+        with open_repl(bare.port) as repl:
+            left = repl.value("sorted(__import__('os').listdir('/'))")
+    assert told.json["cases"]["A"]["bit_identical"] is True
+    assert left == ["main.py"]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from dcka.bench.errors import BenchError
-from dcka.emulation.build import build, install
-from dcka.emulation.micropython import available, interpreter_folder
+from dcka.bench.kernel_files import plain_build
+from dcka.emulation.build import install
+from dcka.emulation.micropython import available, launch
 from dcka.inject import data_file
 from dcka.inject.quantise import bits_for
 from dcka.reference.arrays import IntArray
@@ -28,8 +29,6 @@ AIM = 0.7
 """Of the throughput in memory."""
 
 _LIMIT_S = 120.0
-_RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
-sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], '-c', sys.argv[3]]))"""
 
 
 def case_d(say: Callable[[str], None], points: int = POINTS, rounds: int = ROUNDS) -> dict[str, Any]:
@@ -89,8 +88,7 @@ def _points(count: int) -> data_file.Points:
 
 def _asked(points: data_file.Points, centres: IntArray, rounds: int, heap: str) -> dict[str, Any]:
     """What MicroPython with such a heap measures on these points."""
-    interpreter = interpreter_folder()
-    if interpreter is None:
+    if not available():
         raise BenchError(str(available().reason).partition(": use")[0])
     bits = bits_for(2)
     program = Path(__file__).with_name("kernel_stream_on_node.py")
@@ -98,12 +96,12 @@ def _asked(points: data_file.Points, centres: IntArray, rounds: int, heap: str) 
     whole = heap == ROOMY
     ask = f"from kernel_stream_on_node import case\nprint(repr(case({flat}, {K}, {rounds}, {whole})))"
     with scratch_folder("bench") as folder:
-        install(build(), folder)
+        install(plain_build(), folder)
         (folder / program.name).write_bytes(program.read_bytes())
         (folder / "data.bin").write_bytes(data_file.encode(points, bits, [2**bits - 1] * 2, bytes(8)))
         try:
             told = subprocess.run(
-                [sys.executable, "-I", "-S", "-c", _RUN, str(interpreter), heap, ask],
+                [sys.executable, *launch(heap, "-c", ask)],
                 cwd=folder,
                 env={**os.environ, "MICROPYPATH": "."},
                 stdin=subprocess.DEVNULL,

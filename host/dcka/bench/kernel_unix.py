@@ -10,13 +10,12 @@ from pathlib import Path
 
 from dcka.bench.errors import BenchError
 from dcka.bench.kernel_cases import Answer
-from dcka.emulation.build import build, install
-from dcka.emulation.micropython import available, interpreter_folder
+from dcka.bench.kernel_files import plain_build
+from dcka.emulation.build import install
+from dcka.emulation.micropython import available, launch
 from dcka.processes import Child, ProcessGroup
 from dcka.scratch import scratch_folder
 
-_RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
-sys.exit(run_main(['micropython', '-X', 'heapsize=8M', 'ask.py']))"""
 _ASK = """from kernel_on_node import adversity, case
 for text in %r:
     try:
@@ -35,16 +34,15 @@ def program_text() -> str:
 
 def ask_unix(expressions: Sequence[str], say: Callable[[str], None]) -> Iterator[Answer]:
     """The answers, in order. Raises BenchError where there is no MicroPython or it ends early."""
-    interpreter = interpreter_folder()
-    if interpreter is None:
+    if not available():
         raise BenchError(str(available().reason).partition(": use")[0])
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     with scratch_folder("bench") as folder, ProcessGroup() as group:
-        install(build(), folder)
+        install(plain_build(), folder)
         (folder / "kernel_on_node.py").write_text(program_text(), encoding="utf-8")
         (folder / "ask.py").write_text(_ASK % list(expressions), encoding="utf-8")
         child = group.start(
-            [sys.executable, "-I", "-S", "-c", _RUN, interpreter],
+            [sys.executable, *launch("8M", "ask.py")],
             name="bench kernel",
             cwd=folder,
             env={**os.environ, "MICROPYPATH": "."},

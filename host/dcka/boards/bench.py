@@ -1,43 +1,75 @@
 """Let a board evaluate expressions over the names of a program that is sent to it: for `dcka board bench`."""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from dcka.boards import board_code
 from dcka.boards.errors import BoardError
-from dcka.boards.installed import read_installed
+from dcka.boards.installed import board_facts
 from dcka.boards.repl import BoardRaised, Repl, open_repl
+from dcka.boards.transfer import require_room, send
+from dcka.boards.versions import require_fit
 
 # Between two lines of a board: it makes 15,000 random numbers before it says a word.
 _SILENCE_S = 120.0
+# To remove some twenty files.
+_STEP_S = 20.0
+FOLDER = "/dcka-bench"
+_CLEAR = f"try:_d_x({FOLDER!r})\nexcept OSError:pass"
 
 
 def ask_board(
-    port: str, program: str, expressions: Sequence[str], say: Callable[[str], None]
+    port: str,
+    modules_for: Callable[[str | None], Mapping[str, bytes]],
+    program: str,
+    expressions: Sequence[str],
+    say: Callable[[str], None],
 ) -> Iterator[dict[str, Any] | str]:
     """What each expression is on the board, a dict; a sentence where the board has no memory for it.
 
+    modules_for: mpy-cross's name of the board's machine code → the modules that the program imports, path → content.
+    They go into a folder of their own, which is removed at the end; what a lost cable leaves of it, by the next call.
     The board's own program is stopped, and started again at the end. `say` is told that an expression is done.
-    Raises BoardError where there is no firmware of ours, and as `open_repl` does.
+    Raises BoardError as `open_repl` and `require_room` do, and where this program and the board don't fit.
     """
     with open_repl(port) as repl:
-        folder = read_installed(repl).folder
-        if folder is None:
-            raise BoardError(
-                f"{port}: there is no firmware of ours on the board: dcka board provision --port {port}"
-            )
-        repl.run(f"import sys\nsys.path.insert(0, {folder!r})")
+        facts = board_facts(repl)
+        require_fit(port, facts)
+        modules = {f"{FOLDER}/{path}": content for path, content in modules_for(facts.march).items()}
+        repl.load(board_code.HELPERS)
+        repl.run(_CLEAR, _STEP_S)
         try:
-            for piece in pieces(program):
-                repl.run(piece)
-        except BoardRaised as error:
-            raise BoardError(
-                f"{port}: the measuring program does not run on the board: {error.last}"
-            ) from None
-        for number, expression in enumerate(expressions, 1):
-            answer = _answer(repl, expression)
-            say(f"{number} of {len(expressions)} done")
-            yield answer
+            _put(repl, modules, say)
+            _start(repl, program)
+            for number, expression in enumerate(expressions, 1):
+                answer = _answer(repl, expression)
+                say(f"{number} of {len(expressions)} done")
+                yield answer
+        finally:
+            # A cable that was pulled: the next call clears it.
+            with suppress(BoardError, OSError):
+                repl.load(board_code.HELPERS)
+                repl.run(_CLEAR, _STEP_S)
+
+
+def _put(repl: Repl, modules: Mapping[str, bytes], say: Callable[[str], None]) -> None:
+    require_room(repl, modules)
+    say(f"sending {len(modules)} modules, {sum(map(len, modules.values())) / 1000:.0f} KB")
+    for path, content in modules.items():
+        send(repl, path, content)
+
+
+def _start(repl: Repl, program: str) -> None:
+    repl.run(f"import sys\nsys.path.insert(0, {FOLDER!r})")
+    try:
+        for piece in pieces(program):
+            repl.run(piece)
+    except BoardRaised as error:
+        raise BoardError(
+            f"{repl.port}: the measuring program does not run on the board: {error.last}"
+        ) from None
 
 
 def pieces(program: str) -> list[str]:

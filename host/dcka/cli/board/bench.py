@@ -25,19 +25,25 @@ def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> i
     """Measure the kernels on a board, beside a naive step and bytecode.
 
     The same cases and the same figures as `dcka bench kernel`, without numpy's time; the sums are compared with
-    numpy's integers. It takes minutes. The board needs the firmware on it; its program is stopped, and started again at
-    the end; nothing is written. A case that its memory is too small for is told so. The exit code is 1 where a kernel
-    adds other bits, allocates, misses what was promised of it, or has no memory.
+    numpy's integers. It takes minutes. The board needs MicroPython and some 60 KB of free flash, for a folder that is
+    removed at the end; its program is stopped, and started again. A case that its memory is too small for is told so.
+    The exit code is 1 where a kernel adds other bits, allocates, misses what was promised of it, or has no memory.
     """
     from dcka.bench.kernel import in_memory, kernel
+    from dcka.bench.kernel_cases import CASES
+    from dcka.bench.kernel_files import board_modules
     from dcka.bench.kernel_unix import program_text
     from dcka.bench.kernel_words import kernel_text
     from dcka.boards.bench import ask_board
 
+    chosen = in_memory(cases)
+    dimensions = {CASES[name].n for name in chosen}
     record = kernel(
-        in_memory(cases),
+        chosen,
         rounds,
-        lambda asked: ask_board(port, program_text(), asked, output.say),
+        lambda asked: ask_board(
+            port, lambda march: board_modules(dimensions, march), program_text(), asked, output.say
+        ),
         output.say,
         with_numpy=False,
     )
