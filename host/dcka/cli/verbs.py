@@ -32,7 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
-    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime.", CLUSTERING),
+    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, engine.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -54,5 +54,8 @@ BOARD_VERBS: dict[str, Verb] = {
 BENCH_VERBS: dict[str, Verb] = {
     "airtime": Verb(
         "dcka.cli.bench.airtime", "What a clustering costs on the air, method beside method.", CLUSTERING
+    ),
+    "engine": Verb(
+        "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
     ),
 }
