@@ -98,9 +98,9 @@ def test_the_lowest_index_wins_a_tie_and_an_empty_cluster_keeps_its_centre():
 
 
 def test_step_0_with_centres_of_their_own_by_hand():
-    points = prepare([[0.0], [1.0], [10.0], [0.0], [9.0], [11.0]])
+    tables = [np.array([[0.0], [1.0], [10.0]]), np.array([[0.0], [9.0], [11.0]])]
     starts = np.array([[[0.0], [10.0]], [[10.0], [0.0]]])
-    found = blend(points, [3, 3], starts, np.array([[5.0], [5.0]]))
+    found = blend(tables, starts, np.array([[5.0], [5.0]]))
     # Node 1 puts {0, 1} and {10} in, node 2, with its clusters the other way round, {9, 11} and {0}.
     assert found.centres.tolist() == [[(0 + 1 + 9 + 11) / 4], [(10 + 0) / 2]]
     assert found.counts.tolist() == [4, 2]
@@ -108,13 +108,14 @@ def test_step_0_with_centres_of_their_own_by_hand():
 
 
 def test_a_node_without_a_start_adds_nothing_and_an_empty_cluster_takes_the_basis():
-    starts = np.array([[[0.0], [50.0]], [[np.nan], [np.nan]]])
-    found = blend(prepare([[0.0], [2.0], [7.0]]), [2, 1], starts, np.array([[5.0], [6.0]]))
+    tables = [np.array([[0.0], [2.0]]), np.array([[7.0]])]
+    found = blend(tables, [np.array([[0.0], [50.0]]), None], np.array([[5.0], [6.0]]))
     assert found.centres.tolist() == [[1.0], [6.0]]
 
 
 def test_means_of_labels():
-    found = means(prepare([[0.0], [2.0], [7.0]]), np.array([0, 0, 2]), np.array([[5.0], [6.0], [0.0]]))
+    tables = [np.array([[0.0]]), np.array([[2.0], [7.0]])]
+    found = means(tables, [np.array([0]), np.array([0, 2])], np.array([[5.0], [6.0], [0.0]]))
     assert found.centres.tolist() == [[1.0], [6.0], [7.0]]
     assert (found.counts.tolist(), found.ssd) == ([2, 0, 1], 2.0)
 
@@ -128,7 +129,7 @@ def test_the_blended_start_is_dcka_to_the_end():
     clock = InnerClock([metropolis(phase, range(1, 6)) for phase in links], tolerance=1e-9)
     theirs = dcka(data, list(starts), clock, 40, keep_slots=False)
     points = prepare(np.concatenate(data))
-    first = blend(points, [900] * 5, starts, starts[0])
+    first = blend(data, starts, starts[0])
     ours = lloyd(points, first.centres, len(theirs.steps) - 1)
     assert first.ssd == pytest.approx(theirs.steps[0].ssd.sum(), rel=1e-12)
     assert ours.ssd == pytest.approx(theirs.ssd, rel=1e-9)
@@ -151,6 +152,15 @@ def test_what_cannot_be_clustered_is_refused(points, start, words):
     with pytest.raises(EngineError) as caught:
         lloyd(points, start)
     assert words in str(caught.value)
+
+
+def test_a_first_step_that_does_not_fit_is_refused():
+    table = np.zeros((3, 1))
+    with pytest.raises(EngineError, match="1 starts for 2 nodes"):
+        blend([table, table], [table], table)
+    for labels in ([0, 1], [0, 1, 3], [0, -1, 2]):
+        with pytest.raises(EngineError, match="labels do not fit 3 points in 3 clusters"):
+            means([table], [np.array(labels)], table)
 
 
 def test_no_thread_is_refused():
