@@ -33,6 +33,7 @@ VERBS: dict[str, Verb] = {
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
     "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, engine.", CLUSTERING),
+    "reproduce": Verb("dcka.cli.reproduce", "The paper's experiments, with a report.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -49,6 +50,11 @@ BOARD_VERBS: dict[str, Verb] = {
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
+}
+
+REPRODUCE_VERBS: dict[str, Verb] = {
+    "exp1": Verb("dcka.cli.reproduce.exp1", "Nine Gaussians on five nodes.", CLUSTERING),
+    "exp2": Verb("dcka.cli.reproduce.exp2", "The Birch sets on twenty nodes.", CLUSTERING),
 }
 
 BENCH_VERBS: dict[str, Verb] = {
