@@ -26,6 +26,11 @@ COLOURS = {
 COLOURS[CKA] = INK
 NAMES = {CKA: "CKA", "local": "local (the paper's)"}
 
+LEAST_RATIO = 0.02
+"""Of spreads that is drawn: intervals may reach down to 0, where all runs of a resample ended alike."""
+MOST_PERCENT = 60
+"""Beyond it the axis of differences turns logarithmic: one start may be a hundred times another."""
+
 Record = dict[str, Any]
 
 
@@ -39,16 +44,22 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     return name
 
 
-def _axes(title: str, count: int = 1, size: tuple[float, float] = (7.0, 4.4)) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(size[0] * count, size[1]), layout="constrained")
-    if title:
-        figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
-    found = np.atleast_1d(figure.subplots(1, count)).tolist()
-    for axes in found:
+def _axes(
+    title: str, count: int = 1, size: tuple[float, float] = (7.0, 4.4), columns: int = 4
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `count` panels of `size` inches, `columns` in a row."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    found = np.atleast_1d(figure.subplots(rows, columns)).ravel().tolist()
+    for axes in found[count:]:
+        axes.remove()
+    for axes in found[:count]:
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=9, colors=INK)
-    return figure, found
+    return figure, found[:count]
 
 
 def centres(net: Network, record: Record, folder: Path) -> str:
@@ -123,9 +134,8 @@ def curves(record: Record, folder: Path) -> str:
         axes.plot(lines["dcka"], "-", color=NODES[0], linewidth=3, alpha=0.5, label="DCKA, full simulation")
         axes.plot(lines["cka_same_start"], "--", color=INK, linewidth=1.2, label="CKA from the blended start")
         axes.plot(lines["cka"], ":", color=NODES[1], linewidth=1.6, label="CKA from one node's draw")
-        axes.set(title=f"K = {k}", xlabel="iteration", yscale="log")
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axes.set(title=f"K = {k}", xlabel="iteration", ylim=(0, None))
+        axes.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
     places[0].set_ylabel("SSD")
     figure.legend(
         *places[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9
@@ -162,7 +172,12 @@ def differences(record: Record, data: str, folder: Path) -> str:
     right.axhline(1, color=INK, linewidth=0.8)
     left.set(ylabel="mean SSD, % above CKA's", xlabel="K")
     right.set(ylabel="spread, ratio to CKA's", xlabel="K", yscale="log")
-    left.set_yscale("symlog", linthresh=10)
+    low, high = right.get_ylim()
+    right.set_ylim(max(low, LEAST_RATIO), max(high, 2.0))
+    right.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    if max(map(abs, left.get_ylim())) > MOST_PERCENT:
+        left.set_yscale("symlog", linthresh=10)
+        left.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
     for axes in (left, right):
         axes.set_xticks(range(len(ks)), list(map(str, ks)))
     handles = [
@@ -185,7 +200,7 @@ def spreads(rows: Sequence[Row], data: str, best: float | None, folder: Path) ->
     """Every run's SSD, by K and method; the best known as a line where it is known for that K."""
     ks = sorted({row["k"] for row in rows if row["data"] == data})
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, places = _axes(f"{data}: every run", len(ks), (max(3.0, 1.1 + 0.42 * len(methods)), 4.2))
+    figure, places = _axes(f"{data}: every run", len(ks), (max(3.0, 1.1 + 0.42 * len(methods)), 4.0))
     numbers = np.random.default_rng(0)
     for axes, k in zip(places, ks, strict=True):
         for place, method in enumerate(methods):
@@ -196,10 +211,11 @@ def spreads(rows: Sequence[Row], data: str, best: float | None, folder: Path) ->
         if best is not None and k == 100:
             axes.axhline(best, color=INK, linewidth=0.8, linestyle=":")
         axes.set(title=f"K = {k}", yscale="log")
+        axes.yaxis.set_minor_formatter(matplotlib.ticker.StrMethodFormatter("{x:.3g}"))
         axes.set_xticks(
             range(len(methods)), [NAMES.get(m, m).split(" ")[0] for m in methods], rotation=60, fontsize=8
         )
-    places[0].set_ylabel("final SSD; a bar is the mean")
+    figure.supylabel("final SSD; a bar is the mean", fontsize=10)
     return save(figure, folder, f"runs-{data}")
 
 
