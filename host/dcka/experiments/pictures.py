@@ -172,6 +172,7 @@ def differences(record: Record, data: str, folder: Path) -> str:
     right.axhline(1, color=INK, linewidth=0.8)
     left.set(ylabel="mean SSD, % above CKA's", xlabel="K")
     right.set(ylabel="spread, ratio to CKA's", xlabel="K", yscale="log")
+    left.margins(y=0.1)
     low, high = right.get_ylim()
     right.set_ylim(max(low, LEAST_RATIO), max(high, 2.0))
     right.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))

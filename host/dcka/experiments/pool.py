@@ -48,9 +48,13 @@ def _here(jobs: Sequence[Job], values: Values, processes: int) -> Iterator[tuple
             yield job, perform(job, values[job.data])
         return
     from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
 
     pool = Parallel(n_jobs=processes, return_as="generator_unordered", mmap_mode="r")
-    yield from pool(delayed(_with_job)(job, values[job.data]) for job in jobs)
+    try:
+        yield from pool(delayed(_with_job)(job, values[job.data]) for job in jobs)
+    finally:  # joblib would keep the processes for a next call
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 def _with_job(job: Job, values: Table | None) -> tuple[Job, list[Row]]:
@@ -58,8 +62,9 @@ def _with_job(job: Job, values: Table | None) -> tuple[Job, list[Row]]:
 
 
 def _on_cluster(jobs: Sequence[Job], values: Values, scheduler: str) -> Iterator[tuple[Job, list[Row]]]:
-    """By `dask.distributed`. The scheduler gives a dead worker's jobs to others by itself; where the points died with
-    it, or it gave a job up, the job is sent again, with new points."""
+    """By `dask.distributed`. The scheduler gives a dead worker's jobs to others by itself, and the points too: they are
+    the result of a task, which it can repeat. (Points that were scattered would be gone.) What it gives up is sent
+    again."""
     import distributed
 
     connect: Any = distributed.Client  # comes without types
@@ -82,6 +87,10 @@ def _on_cluster(jobs: Sequence[Job], values: Values, scheduler: str) -> Iterator
     )
 
 
+def _as_it_is(values: Table) -> Table:
+    return values
+
+
 def _attempt(
     client: Any, jobs: Sequence[Job], values: Values
 ) -> Generator[tuple[Job, list[Row]], None, list[Job]]:
@@ -91,7 +100,7 @@ def _attempt(
     completed: Any = distributed.as_completed
     used = {job.data for job in jobs}
     points = {
-        name: own if own is None else client.scatter(own, broadcast=True)
+        name: own if own is None else client.submit(_as_it_is, own, pure=False)
         for name, own in values.items()
         if name in used
     }

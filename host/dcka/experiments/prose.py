@@ -8,17 +8,16 @@ Record = Mapping[str, Any]
 MONTE_CARLO_1 = """Every method starts from the same draws in each run: CKA from one node's K points (another node
 in each run), `local` from every node's own, `sorted` and `snake` from the same draws put into order, `shared` from K
 places of the range, `partition` from random labels, `kmeans++` from a draw over all nodes' points. min, mean and std
-are those of the first sample of the data; differences and ratios are over all samples, with bootstrap intervals over the
-pairs. Minima are compared by number, over as many runs, without a test. `empty`: clusters that ended without a point,
-on average.
+are those of the first sample of the data; differences and ratios are over all samples, with bootstrap intervals over
+the pairs. Minima are compared by number, over as many runs, without a test. `empty`: clusters that ended without a
+point, on average.
 """
 
 MONTE_CARLO_2 = """In each run the 100,000 points are dealt anew, 5,000 to each node, and every method starts from
-the same draws.
-DCKA is Lloyd's algorithm from the centres that the network blends in its first step; with lossless consensus to a small
-tolerance this is its outcome (see docs/reproduce.md). Differences and ratios have bootstrap intervals over the pairs;
-minima are compared by number, over as many runs, without a test. `empty`: clusters that ended without a point, on
-on average.
+the same draws. DCKA is Lloyd's algorithm from the centres that the network blends in its first step; with lossless
+consensus to a small tolerance this is its outcome (see docs/reproduce.md). Differences and ratios have bootstrap
+intervals over the pairs; minima are compared by number, over as many runs, without a test. `empty`: clusters that ended
+without a point, on average.
 
 How "each node draws K centres" is read decides everything here. Literally (`local`), cluster k is another one at every
 node, the first consensus averages unrelated centres, and all of them come out near the mean of the data.

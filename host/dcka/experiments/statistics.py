@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 RESAMPLES = 4000
 LEVEL = 0.95
+FEWEST = 10
 
 Values = NDArray[np.float64]
 
@@ -27,9 +28,10 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
 
     `difference`: of the means, averaged over the draws, and `spread_ratio`: of the standard deviations within a draw
     (root of the mean variances), each with a percentile bootstrap interval of 95 %: pairs are resampled within their
-    draw (B. Efron, R. Tibshirani, "An introduction to the bootstrap", 1993). `mean`, `spread`: "lower", "higher" or "no
-    difference", by whether the interval leaves 0 or 1 out; "one run" where nothing can be said. `draws`: the difference
-    in each draw. Minima are compared by number alone: `minimum` is "lower", "higher" or "equal" (to 1e-9).
+    draw (B. Efron, R. Tibshirani, "An introduction to the bootstrap", 1993). `mean`, `spread`: "lower", "higher" or
+    "no difference", by whether the interval leaves 0 or 1 out; "too few runs" below FEWEST a draw, where such
+    intervals say little. `draws`: the difference in each draw. Minima are compared by number alone: `minimum` is
+    "lower", "higher" or "equal" (to 1e-9).
     """
     numbers = np.random.default_rng(seed)
     parts = [_resampled(a, b, numbers) for a, b in zip(one, other, strict=True)]
@@ -38,14 +40,14 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.sqrt(variances[:, 0] / variances[:, 1])
     least = [min(float(values.min()) for values in method) for method in (one, other)]
-    single = min(len(values) for values in one) < 2
+    few = min(len(values) for values in one) < FEWEST
     return {
         "difference": float(differences[0]),
         "difference_interval": _interval(differences[1:]),
         "spread_ratio": _finite(float(ratios[0])),
         "spread_interval": _interval(ratios[1:]),
-        "mean": "one run" if single else _word(_interval(differences[1:]), 0.0),
-        "spread": "one run" if single else _word(_interval(ratios[1:]), 1.0),
+        "mean": "too few runs" if few else _word(_interval(differences[1:]), 0.0),
+        "spread": "too few runs" if few else _word(_interval(ratios[1:]), 1.0),
         "minimum": _least_word(*least),
         "draws": [float(np.mean(a - b)) for a, b in zip(one, other, strict=True)],
     }
