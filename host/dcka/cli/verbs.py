@@ -34,6 +34,7 @@ VERBS: dict[str, Verb] = {
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
     "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, engine.", CLUSTERING),
     "reproduce": Verb("dcka.cli.reproduce", "The paper's experiments, with a report.", CLUSTERING),
+    "simulate": Verb("dcka.cli.simulate", "Thousands of nodes in one process.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
