@@ -87,7 +87,7 @@ def test_a_damaged_archive_a_missing_file_and_an_unknown_set(tmp_path):
 def test_fetched_once_whole_and_checked(served, tmp_path):
     file = birch.fetch("birch2", tmp_path / "new", served)
     assert birch.find("birch2", tmp_path / "new") == file
-    with pytest.raises(DataError, match=r"birch1.txt cannot be loaded \(HTTP Error 404.*put the file into"):
+    with pytest.raises(DataError, match=r"birch1.txt cannot be loaded \(Not Found\); put the file into"):
         birch.fetch("birch1", tmp_path, served)
     assert not (tmp_path / "birch1.txt").exists()
 

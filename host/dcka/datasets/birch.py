@@ -130,7 +130,8 @@ def fetch(name: str, folder: Path | None = None, address: str = ADDRESS) -> Path
     except (OSError, HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
-        raise DataError(f"{url} cannot be loaded ({error}); put the file into {place} by hand") from error
+        reason = getattr(error, "reason", None) or error
+        raise DataError(f"{url} cannot be loaded ({reason}); put the file into {place} by hand") from error
     parse(content, name, url)
     write_whole(place / f"{name}.txt", content)
     return place / f"{name}.txt"

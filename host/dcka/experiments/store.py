@@ -47,7 +47,7 @@ class Store:
                 raise ExperimentUsageError(
                     f"{file} is no manifest ({error}); name another folder with --out"
                 ) from error
-            different = sorted(name for name in {*kept, *plain} if kept.get(name) != plain.get(name))
+            different = [name for name in plain if kept.get(name) != plain[name]]
             if different:
                 name = different[0]
                 raise ExperimentUsageError(
