@@ -46,6 +46,7 @@ def compare(net: Network, k: int, seeds: Sequence[int]) -> Record:
             found.setdefault(method, {})[name] = _ranges(own) | {"settled": len(own)}
     for method in ("dkm", "dcka"):
         found[method]["final_ssd"] = _range([row[method]["final_ssd"] for row in rows])
+    found["dkm"]["disagreement"] = _range([row["dkm"]["disagreement"] for row in rows])
     found["dcka_better_final"] = sum(
         row["dcka"]["final_ssd"] < row["dkm"]["final_ssd"] * (1 - 1e-6) for row in rows
     )
