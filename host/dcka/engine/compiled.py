@@ -19,12 +19,19 @@ EPS = float(np.finfo(np.float64).eps)
 def compiled(function: Kernel) -> Kernel:
     """Machine code by numba, kept on disk between processes. No `fastmath`: every operation rounds as numpy's does,
     in the order in which it stands, so that distances have the reference's bits."""
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function, nogil=True)
 
 
 def compiled_parallel(function: Kernel) -> Kernel:
     """As `compiled`; `numba.prange` in it runs on numba's threads."""
-    return cast(Kernel, numba.njit(cache=True, parallel=True, error_model="numpy")(function))
+    return _compiled(function, parallel=True)
+
+
+def _compiled(function: Kernel, **options: Any) -> Kernel:
+    try:
+        return cast(Kernel, numba.njit(cache=True, error_model="numpy", **options)(function))
+    except RuntimeError:  # neither beside the sources nor in the user's cache is there a place to write
+        return cast(Kernel, numba.njit(error_model="numpy", **options)(function))
 
 
 @compiled
