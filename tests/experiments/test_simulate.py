@@ -8,7 +8,7 @@ import pytest
 from dcka.reference import InnerClock, dcka, local_start, tree_run
 from dcka.reference import metropolis as dense_metropolis
 from dcka.simulate import Settings, SimulationError, simulate
-from dcka.simulate.consensus import exact, gossip, spread
+from dcka.simulate.consensus import exact, gossip
 from dcka.simulate.graph import breadth_first, chords, geometric, metropolis
 from dcka.simulate.nodes import local_draws, nine_gaussians, own_sums
 
@@ -84,13 +84,6 @@ def test_the_gossip_run_is_the_references():
     assert found["slots"] == sum(step.slots for step in theirs.steps)
     np.testing.assert_allclose(found["centres"], theirs.centres[0], atol=1e-12)
     assert found["ssd"] == pytest.approx(theirs.ssd)
-
-
-def test_a_spread_by_hand():
-    x = np.array([[[2.0, 4.0], [0.0, 0.0]], [[1.0, 5.0], [0.0, 0.0]]])
-    assert spread(x) == 3.0
-    x[0, 1] = 1.0
-    assert spread(x) == float("inf")
 
 
 def test_memory_grows_as_the_nodes_do():

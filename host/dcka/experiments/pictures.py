@@ -31,6 +31,8 @@ LEAST_RATIO = 0.02
 MOST_PERCENT = 60
 """Beyond it the axis of differences turns logarithmic: one start may be a hundred times another."""
 
+SLOTS_SHOWN = 14
+
 Record = dict[str, Any]
 
 
@@ -81,49 +83,38 @@ def centres(net: Network, record: Record, folder: Path) -> str:
 
 def mass(record: Record, folder: Path) -> str:
     """Result 2: x²_i1(s) of every node in the first outer steps, and how fast the nodes agree."""
-    course = record["consensus"]
     figure, (left, right) = _axes("Consensus on the mass of cluster 1", 2, (5.6, 4.2))
-    shown = 14
+    _courses(left, record["consensus"])
+    _decay(right, record["consensus"])
+    return save(figure, folder, "consensus")
+
+
+def _courses(axes: Axes, course: Record) -> None:
+    """Every node's x²_i1, outer steps side by side, and the average that they come to."""
     for number, (step, rows) in enumerate(course["mass"].items()):
-        values = np.array(rows)[:shown]
-        slots = np.arange(len(values)) + number * shown
+        values = np.array(rows)[:SLOTS_SHOWN]
+        slots = np.arange(len(values)) + number * SLOTS_SHOWN
         for i in range(values.shape[1]):
-            left.plot(
-                slots,
-                values[:, i],
-                "-",
-                color=NODES[i],
-                linewidth=1.4,
-                label=f"node {i + 1}" if not number else None,
-            )
-        left.hlines(course["limit"][step], slots[0], slots[-1], colors=INK, linestyles=":", linewidth=1.2)
-        left.text(slots[0], left.get_ylim()[0], f"t = {int(step) + 1}", fontsize=9, color=INK, va="bottom")
-    left.set(xlabel=f"slots, {shown} of each outer step", ylabel="x²_i1")
-    left.legend(fontsize=8, frameon=False, ncols=2)
+            name = f"node {i + 1}" if not number else None
+            axes.plot(slots, values[:, i], "-", color=NODES[i], linewidth=1.4, label=name)
+        axes.hlines(course["limit"][step], slots[0], slots[-1], colors=INK, linestyles=":", linewidth=1.2)
+        axes.text(slots[0], axes.get_ylim()[0], f"t = {int(step) + 1}", fontsize=9, color=INK, va="bottom")
+    axes.set(xlabel=f"slots, {SLOTS_SHOWN} of each outer step", ylabel="x²_i1")
+    axes.legend(fontsize=8, frameon=False, ncols=2)
+
+
+def _decay(axes: Axes, course: Record) -> None:
+    """The largest distance from the average in the first outer step, and the rate that the spectrum predicts."""
     values = np.array(course["mass"]["0"])
     error = np.abs(values - values[0].mean()).max(axis=1)
-    slots = np.arange(len(error))
-    seen = error > 1e-9 * error[0]
-    right.semilogy(
-        slots[seen],
-        error[seen],
-        "o",
-        color=NODES[0],
-        markersize=4,
-        label="largest distance from the mean, t = 1",
-    )
-    start = 2
-    predicted = error[start] * course["rate_per_slot_predicted"] ** (slots[seen] - start)
-    right.semilogy(
-        slots[seen],
-        predicted,
-        "--",
-        color=NODES[1],
-        label=f"|λ2(A_c A_b)|^½ = {course['rate_per_slot_predicted']:.4f} a slot",
-    )
-    right.set(xlabel="slot", ylabel="distance")
-    right.legend(fontsize=8, frameon=False)
-    return save(figure, folder, "consensus")
+    slots = np.flatnonzero(error > 1e-9 * error[0])
+    rate = course["rate_per_slot_predicted"]
+    measured = "largest distance from the mean, t = 1"
+    axes.semilogy(slots, error[slots], "o", color=NODES[0], markersize=4, label=measured)
+    predicted = error[2] * rate ** (slots - 2.0)  # from the end of the first period on
+    axes.semilogy(slots, predicted, "--", color=NODES[1], label=f"|λ2(A_c A_b)|^½ = {rate:.4f} a slot")
+    axes.set(xlabel="slot", ylabel="distance")
+    axes.legend(fontsize=8, frameon=False)
 
 
 def curves(record: Record, folder: Path) -> str:
@@ -146,39 +137,20 @@ def curves(record: Record, folder: Path) -> str:
 def differences(record: Record, data: str, folder: Path) -> str:
     """Result 4: for each K and start the difference of the means from CKA, in percent of CKA's mean, and the ratio of
     the spreads; bars are 95 % intervals."""
-    lines = [line for line in record["monte_carlo"] if line["data"] == data and "against_cka" in line]
-    central = {
-        line["k"]: line["mean"]
-        for line in record["monte_carlo"]
-        if line["data"] == data and line["method"] == CKA
-    }
+    of_set = [line for line in record["monte_carlo"] if line["data"] == data]
+    central = {line["k"]: line["mean"] for line in of_set if line["method"] == CKA}
+    lines = [line for line in of_set if "against_cka" in line]
     ks, starts = sorted(central), list(dict.fromkeys(line["method"] for line in lines))
     figure, (left, right) = _axes(f"{data}: DCKA against CKA", 2, (5.8, 4.2))
     for line in lines:
         at = ks.index(line["k"]) + (starts.index(line["method"]) - (len(starts) - 1) / 2) * 0.11
-        scale = 100 / central[line["k"]]
-        found = line["against_cka"]
+        scale, found = 100 / central[line["k"]], line["against_cka"]
         own: Record = {"color": COLOURS[line["method"]], "markersize": 5, "capsize": 2, "linewidth": 1.2}
-        _bar(
-            left,
-            at,
-            found["difference"] * scale,
-            [v and v * scale for v in found["difference_interval"]],
-            own,
-        )
+        ends = [None if end is None else end * scale for end in found["difference_interval"]]
+        _bar(left, at, found["difference"] * scale, ends, own)
         if found["spread_ratio"] is not None:
             _bar(right, at, found["spread_ratio"], found["spread_interval"], own)
-    left.axhline(0, color=INK, linewidth=0.8)
-    right.axhline(1, color=INK, linewidth=0.8)
-    left.set(ylabel="mean SSD, % above CKA's", xlabel="K")
-    right.set(ylabel="spread, ratio to CKA's", xlabel="K", yscale="log")
-    left.margins(y=0.1)
-    low, high = right.get_ylim()
-    right.set_ylim(max(low, LEAST_RATIO), max(high, 2.0))
-    right.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
-    if max(map(abs, left.get_ylim())) > MOST_PERCENT:
-        left.set_yscale("symlog", linthresh=10)
-        left.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    _scales(left, right)
     for axes in (left, right):
         axes.set_xticks(range(len(ks)), list(map(str, ks)))
     handles = [
@@ -187,6 +159,23 @@ def differences(record: Record, data: str, folder: Path) -> str:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(starts), frameon=False, fontsize=9)
     return save(figure, folder, f"difference-{data}")
+
+
+def _scales(left: Axes, right: Axes) -> None:
+    """Axes of differences and of ratios, with a line where there is none."""
+    left.axhline(0, color=INK, linewidth=0.8)
+    right.axhline(1, color=INK, linewidth=0.8)
+    left.set(ylabel="mean SSD, % above CKA's", xlabel="K")
+    right.set(ylabel="spread, ratio to CKA's", xlabel="K", yscale="log")
+    left.margins(y=0.1)
+    low, high = right.get_ylim()
+    right.set_ylim(max(low, LEAST_RATIO), max(high, 2.0))
+    right.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    right.yaxis.set_minor_locator(matplotlib.ticker.LogLocator(subs=(2, 5)))
+    right.yaxis.set_minor_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    if max(map(abs, left.get_ylim())) > MOST_PERCENT:
+        left.set_yscale("symlog", linthresh=10)
+        left.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
 
 
 def _bar(axes: Axes, at: float, value: float, ends: Sequence[float | None], own: Record) -> None:

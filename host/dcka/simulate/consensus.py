@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from dcka.reference import cka_grid, round_half_up, shared_start
+from dcka.reference.dcka_float import spread
 from dcka.simulate.graph import Graph, breadth_first, metropolis
-from dcka.simulate.nodes import Nodes, Table, Whole, local_draws, own_sums
+from dcka.simulate.nodes import Nodes, Whole, local_draws, own_sums
 
 Record = dict[str, Any]
 
@@ -76,14 +77,3 @@ def gossip(
     record["disagreement"] = float(np.ptp(centres, axis=0).max())
     record["centres"] = centres[0].tolist()
     return record
-
-
-def spread(x: Table) -> float:
-    """The largest difference of x¹/x² between two nodes, for x (N, K, n + 1); infinite while one has none of a cluster
-    that another has."""
-    has = x[..., 0] > 0
-    full = has.all(axis=0)
-    if (has.any(axis=0) & ~full).any():
-        return float("inf")
-    ratios = x[:, full, 1:] / x[:, full, :1]
-    return float(np.ptp(ratios, axis=0).max(initial=0.0))
