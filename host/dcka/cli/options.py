@@ -95,6 +95,16 @@ def require_quantile(tail: float | None, range: str) -> None:
         raise UsageError("--tail goes with --range quantile: smallest and largest have no tail")
 
 
+def birch_option(command: Decorated) -> Decorated:
+    """`--birch DIR`; the function gets `birch`, a Path or None."""
+    return click.option(
+        "--birch",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Where birch1.txt (or .txt.gz) and so on are.  [default: data here, or the cache]",
+    )(command)
+
+
 def radio_options(command: Decorated) -> Decorated:
     """`--loss`, `--duplicate`, `--reorder`, `--delay-ms`; the function gets them by these names, for `faults_of`."""
     shares = (
