@@ -101,7 +101,8 @@ class Namer:
         makers = _makers(self._bundles, self._families)
         everyone = {("attribute", family) for family in self._families.values()} | {("attribute", "")}
         methods = _methods(self._bundles)
-        resident = {node.attr for node in walk(self._bundles[self._resident], ast.Attribute)}
+        first = [self._bundles[entry] for entry in self._bundles if entry == self._resident]
+        resident = {node.attr for tree in first for node in walk(tree, ast.Attribute)}
         chosen = sorted(
             bound_attributes(self._bundles) - set(self._fixed), key=lambda name: (name not in resident, name)
         )
