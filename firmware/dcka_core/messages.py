@@ -16,7 +16,7 @@ SHARE = 3
 EPOCH = 4
 CHUNK = 5
 CHANGE = 6
-REMOVE = 7
+REMOVE = 8
 
 # Flags of a commit.
 FINAL = 1

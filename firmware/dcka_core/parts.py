@@ -6,7 +6,7 @@ if TYPE_CHECKING:
 
 # All modules of parts, in one string: a dictionary would take 400 bytes of every node's heap.
 MODULES = (
-    "record points blocks fold_viper intake starts tree tree_messages epochs duty slots slot_record"
+    "record points blocks fold_viper intake starts tree sums tree_messages epochs duty slots slot_record"
     " gossip_session gossip spread survey survey_state survey_grid survey_points"
 )
 

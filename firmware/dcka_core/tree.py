@@ -1,17 +1,15 @@
 """`tree`: exact consensus up a spanning tree (protocol, section 5; the rules' numbers are those of the protocol).
 
-Sums go up, the root commits, everybody adopts. What stands here twice can't be added twice: a child's sum replaces the
-last one, and sets that overlap are refused.
+Sums go up (`sums`), the root commits, everybody adopts.
 """
 
-from hashlib import sha256
-
-from dcka_core import session, ticks
+from dcka_core import ticks
 from dcka_core.errors import MessageError
-from dcka_core.lloyd import assign, update_centres
+from dcka_core.lloyd import update_centres
 from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, is_change, read_commit
 from dcka_core.session import EPOCH_PHASE
-from dcka_core.tree_messages import HASH_BYTES, Up, centres_hash, encode_change, read_change, read_up
+from dcka_core.sums import FULL_STEPS, Sums
+from dcka_core.tree_messages import encode_change, read_change, read_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +18,13 @@ if TYPE_CHECKING:
     from dcka_core.epochs import Epochs
 
 
-# Every so many steps sums and commits are said in full, whoever could do with the differences.
-_FULL_STEPS = 32
 # Below half a period of the clock, whatever patience the host asks for.
 _LONGEST_MS = 1 << 28
 # A final that lacks somebody is said so often, after waits that double: others may have ended with another one.
 _FAREWELLS = 6
 
 
-class Session(session.Session):
+class Session(Sums):
     """A node in a run of `tree`: its own sums of the current step, and the latest message of each child.
 
     epoch: (number, node, boot). root: whether this node commits in it. parent: 0 without one. children: those whose
@@ -40,14 +36,7 @@ class Session(session.Session):
         """Enter the run: from the start, or from the commit that flash or a neighbour held."""
         run = self.run
         self._everyone = (1 << len(run.members)) - 1
-        self._step = -1
-        # What the step starts from; None where every node has centres of its own.
-        self._centres: list[int] | None = None
-        # By child; one of the last step is what the next one's differences are added to.
-        self._latest: dict[int, Up] = {}
-        self._sent_members = 0
-        self._told: Up | None = None
-        self._twice = -1
+        self._add_nothing()
         self._absent = 0
         self._farewells = 0
         self._repeat_at = now
@@ -186,93 +175,6 @@ class Session(session.Session):
             self.children.append(sender)
         self.waiting = []
 
-    def _take(self, message: Up) -> None:
-        """Rules 8 and 9: keep a child's latest; MessageError with the reason for which it is dropped."""
-        if message.parent != self.node:
-            raise MessageError("parent")
-        if message.epoch != self.epoch:
-            raise MessageError("epoch")
-        if message.step != self._step:
-            raise MessageError("stale")
-        # Differences have none: they are to the sums of this very commit.
-        if message.start and message.start != self._start:
-            raise MessageError("hash")
-        if message.squares < self.moment(message.sums):
-            raise MessageError("value")
-        sender = message.sender
-        known = self._latest.pop(sender, None)
-        fresh = known if known and known.step == self._step else None
-        if not message.contributors or message.contributors & self._contributors():
-            reason = "overlap"
-        elif fresh is None or fresh.contributors != message.contributors:
-            self._latest[sender] = message
-            return
-        else:
-            same = fresh.sums == message.sums and fresh.squares == message.squares
-            reason = "duplicate" if same else "conflict"
-        if known:
-            self._latest[sender] = known
-        raise MessageError(reason)
-
-    def _contributors(self) -> int:
-        members = self.own
-        for message in self._latest.values():
-            if message.step == self._step:
-                members |= message.contributors
-        return members
-
-    def _total(self) -> "tuple[list[int], int]":
-        """The subtree's sums and squares: whole numbers, so in whatever order they came, the same bits."""
-        sums = list(self._sums)
-        squares = self._squares
-        for message in self._latest.values():
-            if message.step == self._step:
-                for index in range(len(sums)):
-                    sums[index] += message.sums[index]
-                squares += message.squares
-        return sums, squares
-
-    def moment(self, sums: "list[int]") -> int:
-        """What points of these sums have in squares beyond their SSD: Σ‖y‖² − Σ‖y − c‖² = Σ c·(2u − m·c).
-
-        Squares stay the same while points go from cluster to cluster, so nobody has to say them again. In step 0 of
-        `local` there are no centres that all share: 0.
-        """
-        n = self.run.n
-        total = 0
-        for index, value in enumerate(self._centres or ()):
-            row = index + index // n + 1
-            total += value * (2 * sums[row] - sums[row - index % n - 1] * value)
-        return total
-
-    def _send_up(self, whole: bool = False) -> None:
-        message = Up()
-        message.sender = self.node
-        message.boot = self.boot
-        message.step = step = self._step
-        message.epoch = self.epoch
-        message.start = self._start
-        message.parent = self.parent
-        message.contributors = self._sent_members = self._contributors()
-        message.sums, message.squares = self._total()
-        base = self._told
-        self._told = message
-        if base and base.step == step and base.contributors != message.contributors:
-            self._twice = step
-        # The parent has had the last step's, or there would be no commit of it; once only, or it might have another.
-        # What stands for squares in step 0 of `local` is none, and a commit of another epoch not its step's only one.
-        if (
-            whole
-            or not step % _FULL_STEPS
-            or self.run.kind == "survey"
-            or (step == 1 and self.run.init == "local")
-            or not (base and base.step == step - 1 != self._twice)
-            or base.contributors != message.contributors
-            or not (self.held and self.held.epoch == self.epoch)
-        ):
-            base = None
-        self.send("x/0/%d" % self.node, message.encode(self.run, base, self._centres))
-
     def _repeat(self, now: int) -> None:
         """A patience has passed: say again what was said; who is silent isn't waited for in the next step."""
         if self._epochs:
@@ -291,33 +193,15 @@ class Session(session.Session):
 
     # ---- steps ----
 
-    def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
-        """What this node puts into a step: K rows of (m, u_1 ... u_n) as one list, and the SSD."""
-        return assign(self.points, centres, self.run.k)
-
     def decide(self, commit: Commit, sums: "list[int]", previous: "list[int]") -> None:
         """What the root makes of the total: the commit's centres, and its flags but for those of the end."""
         commit.centres = update_centres(sums, self.run.k, self.run.n, previous)
         commit.flags = KEPT if 0 in commit.counts else 0
 
     def _begin(self, step: int, centres: "list[int] | None", now: int) -> None:
-        run = self.run
-        if step == self._step:
-            # A better commit of the same step: sums of two starts are about.
-            self._twice = step
-        self._step = step
-        if centres is None:
-            self._sums, ssd = [0] * run.rows, 0
-        else:
-            self._sums, ssd = self.measure(centres)
-        self._centres = centres if step or run.init != "local" else None
-        self._start = _start_hash(run.seed) if self._centres is None else centres_hash(self._centres)
-        self._squares = ssd + self.moment(self._sums)
-        if self._twice == step:
-            self._latest = {}
-        self._sent_members = 0
+        self._measure_step(step, centres)
         self.waiting = []
-        self._repeat_at = ticks.add(now, run.patience_ms)
+        self._repeat_at = ticks.add(now, self.run.patience_ms)
 
     def _settle(self, now: int) -> None:
         """Go on as far as what has come allows; a loop, since a network of one node commits to itself."""
@@ -330,10 +214,6 @@ class Session(session.Session):
         if complete and self._contributors() != self._sent_members:
             self._send_up()
         self.deadline = ticks.earliest(self._repeat_at, self.stall_at)
-
-    def _has_come(self, child: int) -> bool:
-        message = self._latest.get(child)
-        return message is not None and message.step == self._step
 
     def _commit(self) -> Commit:
         run = self.run
@@ -390,7 +270,7 @@ class Session(session.Session):
             if not self.children and not self.unheard:
                 # A leaf: nobody waits for its word. It answers who asks.
                 return
-            if before and commit.step % _FULL_STEPS:
+            if before and commit.step % FULL_STEPS:
                 change = encode_change(commit, before, self.run)
                 if change:
                     self.send("commit/%d" % self.node, change)
@@ -414,9 +294,3 @@ def _size(members: int) -> int:
         members &= members - 1
         count += 1
     return count
-
-
-def _start_hash(seed: int) -> bytes:
-    """The hash of step 0 of `local`, where every node has centres of its own."""
-    whole: bytes = sha256(b"local" + seed.to_bytes(8, "little")).digest()
-    return whole[:HASH_BYTES]

@@ -6,7 +6,7 @@
 from chumicro_mqtt.client import ProtocolState
 
 from dcka_core import ticks
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import dcka_core
 import dcka_device
 from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
-from dcka_core.node import RUN_FILE, Node
+from dcka_core.member import RUN_FILE
+from dcka_core.node import Node
 from dcka_core.parts import MODULES, part
 from dcka_core.session import COMMIT_FILE
 from dcka_core.ticks import PERIOD, diff

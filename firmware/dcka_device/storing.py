@@ -78,19 +78,30 @@ def adopt(store: "Store", aside: str, name: str) -> "Points | None":
 
 def _adopted(aside: str, name: str, store: "Store", node: "Node", now: int) -> "list[Any]":
     """Take the new data file; where it can't be read, the old one again."""
+    if node.points:
+        # A run that has ended still holds the points.
+        node.points.blocks = []
     node.forget_data()
     gc.collect()
-    actions: list[Any] = []
     try:
         points = adopt(store, aside, name)
     except (OSError, CoreError, MemoryError) as error:
-        actions = node.data_failed("the data can't be stored: %s" % error, now)
-        points = store.points()
-    if points and name == READINGS_FILE and not actions:
-        # Read again when a survey needs them: until then a small heap has no room for them.
+        return node.data_failed("the data can't be stored: %s" % error, now) + _held(store, node, now)
+    if points and name == READINGS_FILE:
+        # Read again when a survey needs them: until then a small heap has no room for them, nor for two buffers.
         actions = node.readings_held(points.dataset, store.readings, now)
+        points = None
+        return actions + _held(store, node, now)
+    return node.data_loaded(points, now) if points else []
+
+
+def _held(store: "Store", node: "Node", now: int) -> "list[Any]":
+    """The points that are there; where they can't be read, the node says so, and goes on without."""
+    try:
         points = store.points()
-    return actions + (node.data_loaded(points, now) if points else [])
+    except (CoreError, MemoryError) as error:
+        return node.data_failed("the data can't be read: %s" % error, now)
+    return node.data_loaded(points, now) if points else []
 
 
 def make(
@@ -127,9 +138,7 @@ def _made(
     try:
         points = make(store, grid, readings, alive)
     except (OSError, CoreError, MemoryError) as error:
-        points = store.points()
-        actions = node.data_loaded(points, now) if points else []
-        return actions + node.data_failed("the points can't be made: %s" % error, now)
+        return _held(store, node, now) + node.data_failed("the points can't be made: %s" % error, now)
     return node.points_made(points, grid.told(), now) if points else []
 
 

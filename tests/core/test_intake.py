@@ -21,7 +21,7 @@ GOT = "dcka/t/got/1"
 
 FILE = data_file(list(range(40)))
 READINGS = data_file([-5, 7], bits=32)
-REMOVE = bytes.fromhex("1709000000")
+REMOVE = bytes.fromhex("1809000000")
 OTHER = data_file(list(range(100, 160)), dataset=b"datasetB")
 
 

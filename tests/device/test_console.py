@@ -3,7 +3,7 @@
 from bench import Lines, Parts
 from chumicro_mqtt.client import ProtocolState
 
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 from dcka_device import console
 
 WAITING, FAILED, CONNECTED = (

@@ -11,7 +11,7 @@ from bench import Folder, fresh, network
 from wifi_bench import Case
 
 from dcka.boards import joining
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 
 
 def read(lines):

@@ -11,6 +11,7 @@ from data_files import data_file
 from support import raises, skip
 
 from dcka_core import points
+from dcka_core.actions import ADOPT
 from dcka_core.blocks import FileBlocks
 from dcka_core.intake import ASIDE
 from dcka_device import storing
@@ -169,6 +170,37 @@ def test_a_flash_that_fills_up_keeps_nothing_aside():
         lambda: [storing.append(ASIDE, bytes(PIECE), offset, PIECE) for offset in range(0, 90000, PIECE)],
     )
     assert os.listdir() == ["data.bin"] and store.points().dataset == b"old data"
+    away()
+
+
+class Told:
+    """A node that is only told."""
+
+    points = None
+
+    def forget_data(self):
+        pass
+
+    def data_failed(self, error, now):
+        return [error]
+
+    def data_loaded(self, data, now):
+        return [data.dataset]
+
+
+def test_where_neither_the_new_data_nor_the_old_can_be_read_the_node_says_so_and_lives():
+    chip = made(40)
+    store = mounted(chip)
+    for name, whole in (("data.new", NEW), ("data.bin", OLD)):
+        with open(name, "wb") as file:
+            file.write(whole[:60] + b"?" + whole[61:])
+    new, old = storing.perform((ADOPT, "data.new", "data.bin"), store, Told(), print, 0)
+    assert new.startswith("the data can't be stored: ") and old.startswith("the data can't be read: "), (
+        new,
+        old,
+    )
+    storing.append("data.bin", OLD, 0, len(OLD))
+    assert storing.perform((ADOPT, "data.new", "data.bin"), store, Told(), print, 0)[1:] == [b"old data"]
     away()
 
 

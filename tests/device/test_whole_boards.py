@@ -21,7 +21,7 @@ from dcka.boards.versions import wanted_version
 from dcka.config import from_mapping
 from dcka.emulation.build import host_march
 from dcka.emulation.micropython import available
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 
 pytestmark = [
     pytest.mark.system,

@@ -149,6 +149,6 @@ def retained(host, suffix):
 def host(monkeypatch):
     """A connection to an empty bus, whose clock is the host's."""
     bus = HostBus("lab")
-    for module in ("dcka.mqtt.inbox", "dcka.runs.controller", "dcka.inject.transfer"):
-        monkeypatch.setattr(f"{module}.time", _BusTime(bus))
+    for module in ("mqtt.inbox", "runs.controller", "inject.delivery", "inject.transfer"):
+        monkeypatch.setattr(f"dcka.{module}.time", _BusTime(bus))
     return BusConnection(bus)

@@ -28,7 +28,7 @@ def bench(tmp_path, monkeypatch, capsys):
 
 
 def test_json_is_one_object_with_what_was_promised(bench):
-    code, out, err = bench("airtime", "--graphs", "2", "--part", "exp1", "--part", "ulb", "--json")
+    code, out, err = bench("airtime", "--graphs", "2", "--part", "exp1", "--json")
     record = json.loads(out)
     assert (code, record["ok"]) == (0, True)
     case = record["cases"]["exp1"]
@@ -52,9 +52,11 @@ def test_json_is_one_object_with_what_was_promised(bench):
 def test_without_the_motes_files_the_case_is_left_out_with_a_sentence(bench):
     code, out, err = bench("airtime", "--part", "ulb", "--ulb", ".", "--json")
     record = json.loads(out)
-    assert (code, record["cases"]) == (0, {})
+    assert (code, record["cases"]) == (1, {})  # it was asked for, and nothing is claimed of it
     assert "ulb_library2_neighbours.txt.gz is not in ." in record["skipped"]["ulb"]
     assert f"ulb left out: {record['skipped']['ulb']}\n" in err.replace("\r", "")
+    code, out, _ = bench("airtime", "--part", "ulb", "--ulb", ".")
+    assert code == 1 and out.startswith("ulb left out: ") and "bit for bit" not in out
 
 
 def test_a_person_reads_a_table(bench):

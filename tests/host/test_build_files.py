@@ -12,7 +12,7 @@ from dcka import __version__, firmware_files, scratch
 from dcka.emulation.build import build
 from dcka.firmware_files import FirmwareFilesError, board_files, firmware_folder
 from dcka.scratch import scratch_folder
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 
 ROOT = Path(__file__).parents[2]
 

@@ -34,4 +34,7 @@ def test_the_keys_of_check_and_demo_are_on_the_page():
     printed = {"verdict", "kind", "reasons"} | figures
     assert section("The object of `--json`") - {"tree", "gossip", "null"} == printed
     record = Report(Settings(SCENARIOS["gaussians"]), 5, 4, "local", 1, acts).record()
-    assert section("The demonstration") - {"tree", "null"} == record.keys() | record["gossip"].keys()
+    in_slots = {"awake_share"}
+    assert (
+        section("The demonstration") - {"tree", "null"} == record.keys() | record["gossip"].keys() | in_slots
+    )

@@ -12,7 +12,7 @@ import pytest
 
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, VERBS, Verb
+from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, REPRODUCE_VERBS, VERBS, Verb
 
 VERB = '''
 import os, socket, sys, threading
@@ -273,7 +273,12 @@ def test_main_leaves_the_signal_handlers_as_it_found_them(play):
 # the table
 
 
-TABLES = {"dcka": VERBS, "dcka board": BOARD_VERBS, "dcka bench": BENCH_VERBS}
+TABLES = {
+    "dcka": VERBS,
+    "dcka board": BOARD_VERBS,
+    "dcka bench": BENCH_VERBS,
+    "dcka reproduce": REPRODUCE_VERBS,
+}
 # A verb that is a group of verbs has its own table.
 GROUPS = {group.removeprefix("dcka ") for group in TABLES if group != "dcka"}
 LEAVES = [(group, name) for group, table in TABLES.items() for name in table if name not in GROUPS]

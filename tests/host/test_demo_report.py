@@ -159,6 +159,8 @@ def test_a_choice_that_cannot_be_is_named_as_it_was_made(changes, words):
         (["--broker", "mqtt://127.0.0.1:1", "--broker-engine", "mosquitto"], "one of both"),
         (["--data", "iris"], "'iris'"),
         (["--heap", "12Q"], "--heap 12Q"),
+        (["--tail", "0.01", "--range", "minmax"], "--tail goes with --range quantile"),
+        (["--tail", "0.01"], "--tail goes with --range quantile"),
     ],
 )
 def test_the_command_refuses_before_anything_is_started(arguments, words, tmp_path, capsys, monkeypatch):

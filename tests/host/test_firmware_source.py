@@ -297,6 +297,68 @@ def test_a_small_program_does_the_same(case: str, same: Small) -> None:
     same({"m.py": SAME[case]}, "m.told")
 
 
+LAYERS = {
+    "p/low.py": """
+from p.shared import double
+class Low:
+    kind = "low"
+    _calls = 0
+    def begin(self, first):
+        self._first = first
+        self._calls += 1
+    def again(self, by):
+        return self.double_first() + by if by < 9 else self.again(by - 9)
+    def double_first(self):
+        return double(self._first)
+    def replaced(self):
+        return "never"
+""",
+    "p/shared.py": "def double(value):\n    return value * 2 if value < 99 else double(value - 99)\n",
+    "p/middle.py": "from p.low import Low\nclass Middle(Low):\n    def replaced(self):\n        return self.kind\n",
+    "p/top.py": """
+from p.middle import Middle
+class Top(Middle):
+    kind = "top"
+    def __init__(self, first):
+        self.begin(first)
+        self.begin(first + 1)
+def told():
+    tops = [Top(3), Top(40)]
+    return [(top.again(1), top.again(20), top.replaced(), top._calls) for top in tops]
+""",
+}
+
+
+def test_layers_of_one_class_become_one(same: Small) -> None:
+    whole = same(LAYERS, "p.top.told")
+    [text] = whole.texts.values()
+    assert text.count("class ") == 1
+    # A traceback still says in which source a method is.
+    functions = {one for label in whole.names["p.top"].values() for one in label.split("/")}
+    assert "p.low:.again" in functions and "p.top:.again" not in functions
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "class Other(Middle):\n    pass\n",
+        "def is_one(thing):\n    return isinstance(thing, Middle)\n",
+        "class Last(Top):\n    def again(self, by):\n        return super().again(by) + 1\n",
+    ],
+)
+def test_a_class_that_others_need_too_stays_one(more: str, same: Small) -> None:
+    told = "    tops = [Top(3), Top(40), Other(5)]\n" if "Other" in more else ""
+    told += "    if not is_one(tops[0]): return None\n" if "is_one" in more else ""
+    told += "    tops = [Top(3), Last(40)]\n" if "Last" in more else ""
+    head, tail = LAYERS["p/top.py"].split("def told():\n")
+    first, _, rest = tail.partition("\n")
+    top = head + more.replace("pass", "def __init__(self, first):\n        self.begin(first)")
+    [text] = same(
+        LAYERS | {"p/top.py": f"{top}def told():\n{first}\n{told}{rest}"}, "p.top.told"
+    ).texts.values()
+    assert text.count("class ") > 1
+
+
 def test_modules_that_are_asked_for_by_a_text_keep_what_is_asked_of_them(same: Small) -> None:
     whole = same(
         {
@@ -402,10 +464,10 @@ def told():
     return left.first, left.second, left.given, right.third, right.given
 """
     names = same({"m.py": text}, "m.told").names["m"]
-    word_of = {real: word for word, label in names.items() for real in label.split("/")}
-    assert word_of[".third"] in (word_of[".first"], word_of[".second"])
-    # It is also put into an object from outside, and may be anybody's.
-    assert word_of[".given"] not in (word_of[".first"], word_of[".second"], word_of[".third"])
+    words = {one: short for short, label in names.items() for one in label.split("/")}
+    assert words[".first"] == words[".third"]
+    # `given` is also put into an object from outside: it may be anybody's, and has a word of its own.
+    assert words[".given"] not in (words[".first"], words[".second"])
 
 
 def test_a_library_says_less_of_its_callers_mistakes_and_as_much_of_all_else() -> None:

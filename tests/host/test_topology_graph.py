@@ -167,6 +167,7 @@ def test_random_without_a_radius_has_the_smallest_that_connects():
         (5, Shape("torus"), ["torus", "ring"], None),
         (5, Shape("ring", radius=0.5), ["radius = 0.5", "ring", "random"], "radius"),
         (5, Shape("experiment1", split=2), ["split = 2", "experiment1"], "split"),
+        (6, Shape("grid", columns=0), ["columns = 0", "at least one"], "columns"),
         (5, Shape("line", split=5), ["split = 5", "4 links"], "split"),
         (3000, Shape("complete"), ["complete", "2000", "3000"], None),
         (20, Shape("random", radius=0.05), ["not jointly connected", "larger radius"], None),

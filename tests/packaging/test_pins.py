@@ -10,7 +10,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-DECLARED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+DECLARED = [
+    *PROJECT["dependencies"],
+    *(one for extra in PROJECT["optional-dependencies"].values() for one in extra),
+]
 
 
 def lines_of(name):

@@ -10,7 +10,7 @@ from servers import wait_until
 
 from dcka.bench import kernel_cases
 from dcka.bench.kernel import kernel
-from dcka.bench.kernel_files import modules_for_board
+from dcka.bench.kernel_files import board_modules
 from dcka.bench.kernel_unix import ask_unix, program_text
 from dcka.boards.bench import FOLDER, ask_board
 from dcka.boards.emulated import EmulatedBoard
@@ -80,7 +80,10 @@ def files_left(board: EmulatedBoard) -> list[str]:
 
 
 def asking(board: EmulatedBoard, say=lambda text: None):
-    return ask_board(board.port, program_text(), modules_for_board, ["{1: 2}", "{3: 4}"], say)
+    def modules(march: str | None) -> dict[str, bytes]:
+        return board_modules({2}, march)
+
+    return ask_board(board.port, modules, program_text(), ["{1: 2}", "{3: 4}"], say)
 
 
 @pytest.mark.parametrize("stopped_at", ["go to", "1 of 2"])

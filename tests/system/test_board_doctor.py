@@ -99,7 +99,7 @@ def test_a_crash_is_found_and_whether_it_comes_again(tmp_path: Path, call: Calla
         assert crash["says"] == 'it has crashed: ValueError: no, at "dcka_core.node", in receive'
         node.power_off()
         # A module that is whole, and not what the others need.
-        node.put_files({f"{folder}/dcka_core/ticks.mpy": node.files()[f"{folder}/dcka_core/errors.mpy"]})
+        node.put_files({f"{folder}/dcka_device/shell.mpy": node.files()[f"{folder}/dcka_core/starts.mpy"]})
         node.power_on()
         again = call("doctor", "--all", "--json", "--wait", "5", boards=(node,))
         network = next(record for record in again.json["checks"] if record["check"] == "network")

@@ -9,9 +9,15 @@ import pytest
 from by_hand import ByHand, put_data
 from servers import running
 
+from dcka.config import from_mapping
 from dcka.emulation.micropython import MicroPythonNetwork, available
 from dcka.inject.dataset import Dataset, from_values
+from dcka.inject.readings import as_readings
+from dcka.inject.transfer import send
+from dcka.mqtt import Connection
 from dcka.reference import tree_run
+from dcka.runs.controller import run
+from dcka.runs.plan import plan
 from dcka.topology import Shape, named, schedule
 from dcka_core.messages import read_commit
 from dcka_core.record import read_run
@@ -70,6 +76,23 @@ def test_more_data_than_heap_and_the_same_bits(
         ), node
         assert driver.results[node]["missing"] == []
     assert nodes.failures() == []
+
+
+def test_new_data_take_the_memory_of_the_old_ones_also_after_a_run_in_slots(dataset: Dataset) -> None:
+    config = from_mapping({"network": {"name": "t", "nodes": list(IDS)}, "topology": {"kind": "line"}})
+    config = config.replaced("run", None, k=9, max_steps=2, slot_ms=60)
+    other = from_values("other", ("x", "y"), {node: table.round(3) for node, table in dataset.values.items()})
+    with (
+        running("embedded") as broker,
+        MicroPythonNetwork("t", IDS, broker.address, heap=HEAP) as nodes,
+        Connection(broker.address, "t") as connection,
+    ):
+        for number, data in enumerate((dataset, other, as_readings(other), dataset), 1):
+            send(connection, data)
+            if isinstance(data, Dataset):
+                made = plan(config, data.record(), number)
+                assert run(connection, made, limit_s=made.longer(30)).finished
+        assert nodes.failures() == []
 
 
 def test_gossip_runs_on_data_on_flash(hand: tuple[MicroPythonNetwork, ByHand], dataset: Dataset) -> None:

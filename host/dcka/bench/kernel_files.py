@@ -1,25 +1,40 @@
-"""The kernels as files that the measuring programs import by name: a node's own build has joined and renamed them."""
+"""The core's modules as they are imported by name: a node's own build joins and renames them."""
 
+import re
+
+from dcka.bench.errors import BenchError
 from dcka.emulation.build import NO_NATIVE_CODE, Build, build
 from dcka.emulation.prepare import BOOTED
 from dcka.firmware_files import board_files
 
-# What `kernel_on_node` and the cases A to C load; a board's flash gets no more.
-_ON_BOARD = (
-    "errors", "kernel", "kernel_viper", "kernel_viper_2", "kernel_viper_8", "kernel_viper_bare",
-    "kernel_viper_sorted_2", "kernels", "lloyd", "points", "starts",
-)  # fmt: skip
+# What a measured step needs, whatever the kernel.
+_ALWAYS = frozenset(
+    f"dcka_core/{name}.mpy" for name in ("errors", "kernel", "kernels", "lloyd", "points", "starts")
+)
+_KERNEL = re.compile(r"dcka_core/kernel_viper(_bare|(_sorted)?_(?P<n>\d+))?\.mpy")
 
 
 def plain_build(march: str | None = None) -> Build:
-    """The firmware's modules, each a file with its own names: nothing in it boots. Raises BuildError."""
+    """The firmware, compiled, without what a board boots: its modules keep their names. As `build` otherwise."""
     return build([file for file in board_files() if file.path not in BOOTED], march=march)
 
 
-def modules_for_board(march: str | None) -> dict[str, bytes]:
-    """Path → content of what cases A to C need, for a board of this architecture (None: it runs no machine code, and
-    gets no kernel of it). Raises BuildError.
+def board_modules(dimensions: set[int], march: str | None) -> dict[str, bytes]:
+    """Path → content of what cases of so many dimensions need on a board that runs machine code of `march`.
+
+    Raises BenchError for a board that runs none.
     """
-    made = plain_build(march or NO_NATIVE_CODE)
-    wanted = {f"dcka_core/{name}.mpy" for name in _ON_BOARD}
-    return {str(file): (made.folder / file).read_bytes() for file in made.files if str(file) in wanted}
+    if march is None or march == NO_NATIVE_CODE:
+        raise BenchError(
+            "the board's MicroPython runs no machine code, and kernels are machine code: flash another one"
+        )
+    built = plain_build(march)
+    wanted = [path for path in built.files if _is_needed(str(path), dimensions)]
+    return {str(path): (built.folder / path).read_bytes() for path in wanted}
+
+
+def _is_needed(path: str, dimensions: set[int]) -> bool:
+    kernel = _KERNEL.fullmatch(path)
+    if kernel is None:
+        return path in _ALWAYS
+    return kernel["n"] is None or int(kernel["n"]) in dimensions

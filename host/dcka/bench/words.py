@@ -27,7 +27,8 @@ def text(record: Mapping[str, Any]) -> str:
         lines += [*_growth(record["growth"]), ""]
     if "loss" in record:
         lines += [*_loss(record["loss"]), ""]
-    lines.append("ours is the reference, bit for bit, at every node" if record["ok"] else _BROKEN)
+    if record["cases"] or "growth" in record or "loss" in record:
+        lines.append("ours is the reference, bit for bit, at every node" if record["ok"] else _BROKEN)
     return "\n".join(lines)
 
 

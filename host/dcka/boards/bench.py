@@ -11,10 +11,10 @@ from typing import Any
 
 from dcka.boards import board_code
 from dcka.boards.errors import BoardError
-from dcka.boards.installed import Facts, board_facts
+from dcka.boards.installed import board_facts
 from dcka.boards.repl import BoardRaised, Repl, open_repl
 from dcka.boards.transfer import require_room, send
-from dcka.boards.versions import MPY, WrongMicroPython
+from dcka.boards.versions import require_fit
 
 FOLDER = "/dcka-bench"
 
@@ -27,16 +27,18 @@ Modules = Callable[[str | None], Mapping[str, bytes]]
 
 
 def ask_board(
-    port: str, program: str, modules: Modules, expressions: Sequence[str], say: Callable[[str], None]
+    port: str, modules_for: Modules, program: str, expressions: Sequence[str], say: Callable[[str], None]
 ) -> Iterator[dict[str, Any] | str]:
     """What each expression is on the board, a dict; a sentence where the board has no memory for it.
 
-    The board's own program is stopped, and started again at the end; `modules` are on its flash in between. `say` is
+    The board's own program is stopped, and started again at the end; the modules are on its flash in between. `say` is
     told what is sent, and that an expression is done.
-    Raises WrongMicroPython, BoardFull before anything is written, BoardError, and as `open_repl` does.
+    Raises as `open_repl` and `require_fit` do, BoardFull before anything is written, and BoardError.
     """
     with open_repl(port) as repl:
-        files = {f"{FOLDER}/{path}": content for path, content in modules(_march(repl)).items()}
+        facts = board_facts(repl)
+        require_fit(port, facts)
+        files = {f"{FOLDER}/{path}": content for path, content in modules_for(facts.march).items()}
         with _on_flash(repl, files, say):
             repl.run(f"import sys\nsys.path.insert(0, {FOLDER!r})")
             try:
@@ -50,20 +52,6 @@ def ask_board(
                 answer = _answer(repl, expression)
                 say(f"{number} of {len(expressions)} done")
                 yield answer
-
-
-def _march(repl: Repl) -> str:
-    """The architecture whose machine code the board runs."""
-    facts: Facts = board_facts(repl)
-    said = ".".join(map(str, facts.version))
-    if facts.mpy_version != MPY or facts.march is None:
-        theirs = ".".join(map(str, facts.mpy_version)) if facts.mpy else "none"
-        raise WrongMicroPython(
-            f"{repl.port}: the board's MicroPython {said} loads .mpy files of version {theirs} with machine code for "
-            f"{facts.march or 'nothing'}, and the kernels are machine code in version {MPY[0]}.{MPY[1]}: flash a newer "
-            f"MicroPython with dcka board flash --port {repl.port}"
-        )
-    return facts.march
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from dcka.emulation.build import NO_NATIVE_CODE, build
 from dcka.emulation.network import room_for, settings
 from dcka.errors import DckaError, UsageError
 from dcka.topology import schedule
-from dcka_core.node import VERSION
+from dcka_core.voice import VERSION
 
 NODE_FILE = "node.json"
 VERSION_FILE = "version.json"

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dcka.cli.options import examples, faults_of, json_option, radio_options, range_choice
+from dcka.cli.options import (
+    examples,
+    faults_of,
+    json_option,
+    radio_options,
+    range_choice,
+    require_quantile,
+)
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -129,6 +136,7 @@ def command(
     happens = _mishaps(**mishaps)
     if (happens.kill_node is not None or slot_ms) and schedule == "both":
         schedule = "tree"
+    require_quantile(tail, range or "host")
     settings = Settings(
         scenario=SCENARIOS[data],
         runtime=_runtime(runtime, output),

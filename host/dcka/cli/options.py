@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dcka.cli.output import Output
+from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from dcka.config import Config, State
@@ -86,6 +87,22 @@ def range_choice(command: Decorated) -> Decorated:
     for option in reversed([words, *range_options()]):
         command = option(command)
     return command
+
+
+def require_quantile(tail: float | None, range: str) -> None:
+    """Raises UsageError where a tail is given, and no quantiles are sought."""
+    if tail is not None and range != "quantile":
+        raise UsageError("--tail goes with --range quantile: smallest and largest have no tail")
+
+
+def birch_option(command: Decorated) -> Decorated:
+    """`--birch DIR`; the function gets `birch`, a Path or None."""
+    return click.option(
+        "--birch",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Where birch1.txt (or .txt.gz) and so on are.  [default: data here, or the cache]",
+    )(command)
 
 
 def radio_options(command: Decorated) -> Decorated:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from dcka.cli.options import RANGES, Decorated, range_options
+from dcka.cli.options import RANGES, Decorated, range_options, require_quantile
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -178,7 +178,10 @@ def _settings(config: "Config", reading: dict[str, Any]) -> "DataSection":
         said["columns"] = [name.strip() for name in next(csv.reader([reading["columns"]]), [])]
     if reading["missing_marker"]:
         said["missing_marker"] = list(reading["missing_marker"])
-    return config.replaced("data", None, **said).data
+    settings = config.replaced("data", None, **said).data
+    if not reading["readings"]:
+        require_quantile(reading["tail"], settings.range)
+    return settings
 
 
 def _ranges(texts: Sequence[str], table: "Table") -> list[tuple[float, float]] | None:

@@ -15,6 +15,7 @@ from dcka.cli.options import (
     json_option,
     network_option,
     range_choice,
+    require_quantile,
     state_of,
     state_option,
 )
@@ -98,6 +99,7 @@ def command(
 
     config = configuration(network).replaced("run", None, **overrides)
     config = config.replaced("data", None, range=range, tail=tail, scale=scale)
+    require_quantile(tail, config.data.range)
     folder = state_of(config, state)
     with Connection(broker_of(config, folder, broker), config.network.name) as connection:
         if stop:

@@ -32,7 +32,11 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
-    "bench": Verb("dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory.", CLUSTERING),
+    "bench": Verb(
+        "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
+    ),
+    "reproduce": Verb("dcka.cli.reproduce", "The paper's experiments, with a report.", CLUSTERING),
+    "simulate": Verb("dcka.cli.simulate", "Thousands of nodes in one process.", CLUSTERING),
 }
 
 FIRST = "From the box to the network"
@@ -52,6 +56,11 @@ BOARD_VERBS: dict[str, Verb] = {
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
 }
 
+REPRODUCE_VERBS: dict[str, Verb] = {
+    "exp1": Verb("dcka.cli.reproduce.exp1", "Nine Gaussians on five nodes.", CLUSTERING),
+    "exp2": Verb("dcka.cli.reproduce.exp2", "The Birch sets on twenty nodes.", CLUSTERING),
+}
+
 BENCH_VERBS: dict[str, Verb] = {
     "airtime": Verb(
         "dcka.cli.bench.airtime", "What a clustering costs on the air, method beside method.", CLUSTERING
@@ -59,5 +68,8 @@ BENCH_VERBS: dict[str, Verb] = {
     "kernel": Verb("dcka.cli.bench.kernel", "How fast a K-means step is on MicroPython.", CLUSTERING),
     "memory": Verb(
         "dcka.cli.bench.memory", "What heap a node needs: by part, and the smallest that passes.", CLUSTERING
+    ),
+    "engine": Verb(
+        "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
     ),
 }

@@ -17,7 +17,8 @@ from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
 from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
-from dcka_core.node import RUN_FILE, Node
+from dcka_core.member import RUN_FILE
+from dcka_core.node import Node
 from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
 from dcka_core.survey_grid import SurveyGrid

@@ -1,9 +1,12 @@
 """A clock that is wrong on purpose, for an emulated node: it takes the place of `time` before the firmware is loaded.
 
-So the firmware itself has nothing of it, and no node that goes right pays for it.
+So the firmware itself has nothing of it, and no node that goes right pays for it; and it takes nothing from the
+firmware, whose modules and names are the build's.
 """
 
 from pathlib import Path
+
+from dcka_core.ticks import PERIOD
 
 MAIN_FILE = "main.py"
 
@@ -11,8 +14,6 @@ MAIN_FILE = "main.py"
 _PROGRAM = """
 import sys
 import time
-
-from dcka_core.ticks import PERIOD, diff
 
 
 class Wrong:
@@ -25,8 +26,8 @@ class Wrong:
 
     def ticks_ms(self):
         now = time.ticks_ms()
-        # In whole numbers: a float has no room for the bits.
-        self.passed += diff(now & (PERIOD - 1), self.last & (PERIOD - 1))
+        # In whole numbers: a float has no room for the bits. The clock wraps, and never goes back.
+        self.passed += now - self.last & {mask}
         self.last = now
         return self.passed + self.passed * {ppm} // 1000000
 
@@ -42,4 +43,6 @@ sys.modules["time"] = Wrong()
 def put(folder: Path, ppm: int) -> None:
     """Make the clock of the node whose flash is `folder`, with the firmware in it, `ppm` millionths fast."""
     main = folder / MAIN_FILE
-    main.write_text(_PROGRAM.format(ppm=ppm) + main.read_text(encoding="utf-8"), encoding="utf-8")
+    main.write_text(
+        _PROGRAM.format(ppm=ppm, mask=PERIOD - 1) + main.read_text(encoding="utf-8"), encoding="utf-8"
+    )

@@ -101,8 +101,8 @@ class Namer:
         makers = _makers(self._bundles, self._families)
         everyone = {("attribute", family) for family in self._families.values()} | {("attribute", "")}
         methods = _methods(self._bundles)
-        always = {entry: tree for entry, tree in self._bundles.items() if entry == self._resident}
-        resident = {node.attr for node in every(always, ast.Attribute)}
+        first = [self._bundles[entry] for entry in self._bundles if entry == self._resident]
+        resident = {node.attr for tree in first for node in walk(tree, ast.Attribute)}
         chosen = sorted(
             bound_attributes(self._bundles) - set(self._fixed), key=lambda name: (name not in resident, name)
         )

@@ -10,6 +10,7 @@ from dcka.firmware_source.calls import simplify_calls
 from dcka.firmware_source.constants import function_symbols, put_constants
 from dcka.firmware_source.folding import fold
 from dcka.firmware_source.inlining import inline_once
+from dcka.firmware_source.layers import home_of, merge_layers
 from dcka.firmware_source.names import Namer, Naming, families, rename
 from dcka.firmware_source.outside import (
     asked_by_name,
@@ -61,6 +62,8 @@ def make_small(
     fixed |= asked_by_name(trees, [entry for entry in asked if entry not in first], loaded(trees)[1])
     fixed |= {symbol.partition(":")[2] for symbol in fixed}
     fixed |= words_outside | foreign_attributes(trees) | texts_as_names(trees)
+    merge_layers(trees)
+    trees.forget()
     _optimise(trees, fixed)
     resident = _most_needed(asked, edges)
     parts = members(trees, edges, asked, resident) if asked else {}
@@ -127,10 +130,9 @@ def _told(bundles: Mapping[str, ast.Module], naming: Naming) -> dict[str, dict[s
             if isinstance(line, FUNCTIONS):
                 here.setdefault(naming.globals[line.name], []).append(line.name)
         for owner in walk(tree, ast.ClassDef):
-            module = owner.name.partition(":")[0]
             for inner in (line for line in owner.body if isinstance(line, FUNCTIONS)):
                 short = naming.attribute(family_of[owner.name], inner.name)
-                here.setdefault(short, []).append(f"{module}:.{inner.name}")
+                here.setdefault(short, []).append(f"{home_of(inner, owner)}:.{inner.name}")
         for symbol in loaded({entry: tree})[0] & naming.globals.keys():
             here.setdefault(naming.globals[symbol], []).append(symbol.partition(":")[2])
         used = {node.attr for node in walk(tree, ast.Attribute)}

@@ -9,6 +9,7 @@ from dcka.reference.cka import FloatResult, FloatStep, GridResult, GridStep, ass
 from dcka.reference.dcka_float import FloatDcka, FloatOuterStep, InnerClock, dcka
 from dcka.reference.dcka_gossip import GossipRules, GossipRun, GossipStep, gossip_run, put_hash
 from dcka.reference.dcka_tree import TreeRun, TreeStep, tree_run
+from dcka.reference.dkm import DkmRun, dkm
 from dcka.reference.graphs import (
     Link,
     check_jointly_connected,
@@ -23,12 +24,16 @@ from dcka.reference.graphs import (
 from dcka.reference.grid import Grid, bits_for, fit_grid, round_half_up
 from dcka.reference.mass import fraction_bits
 from dcka.reference.randoms import Stream
+from dcka.reference.seeding import Pick, distributed_plus_plus, exponential, offer, partition_labels
 from dcka.reference.starts import (
     kmeans_plus_plus,
+    local_indices,
     local_start,
     local_start_hash,
     random_points_start,
     shared_start,
+    snake_order,
+    sorted_order,
     start_hash,
 )
 from dcka.reference.survey import (
@@ -48,6 +53,7 @@ from dcka.reference.weights import (
 )
 
 __all__ = [
+    "DkmRun",
     "FloatDcka",
     "FloatOuterStep",
     "FloatResult",
@@ -60,6 +66,7 @@ __all__ = [
     "GridStep",
     "InnerClock",
     "Link",
+    "Pick",
     "Rate",
     "ReadingsGrid",
     "StepCheck",
@@ -76,9 +83,12 @@ __all__ = [
     "dcka",
     "degrees",
     "deviations",
+    "distributed_plus_plus",
+    "dkm",
     "equal_shares",
     "experiment1_phases",
     "experiment2_phases",
+    "exponential",
     "fit_grid",
     "flood_slots",
     "fraction_bits",
@@ -87,10 +97,13 @@ __all__ = [
     "is_column_stochastic",
     "is_doubly_stochastic",
     "kmeans_plus_plus",
+    "local_indices",
     "local_start",
     "local_start_hash",
     "metropolis",
     "neighbours",
+    "offer",
+    "partition_labels",
     "parts",
     "predicted_rate",
     "put_hash",
@@ -98,6 +111,8 @@ __all__ = [
     "readings_grid",
     "round_half_up",
     "shared_start",
+    "snake_order",
+    "sorted_order",
     "ssd",
     "start_hash",
     "survey_run",

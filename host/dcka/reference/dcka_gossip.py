@@ -23,7 +23,7 @@ from dcka.reference.mass import (
     groups,
     window_spread,
 )
-from dcka.reference.members import Members, contribution, prepare
+from dcka.reference.members import Members, contribution, first_contribution, prepare
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +131,9 @@ def gossip_run(
 ) -> GossipRun:
     """Run `gossip` without loss; the arguments are those of `tree_run`, and the rules of the inner clock.
 
-    In step 0 of `local` a cluster without mass takes its shared centre, later it keeps the one it had. The
-    run has converged with a decided step into which no node came moved. Raises ValueError for input that does
-    not fit, phases that are not connected together, or a window in which word does not reach every node.
+    In step 0 of a start without common centres a cluster without mass takes its shared one, later it keeps the one
+    it had. The run has converged with a decided step into which no node came moved. Raises ValueError for input that
+    does not fit, phases that are not connected together, or a window in which word does not reach every node.
     """
     members = prepare(node_points, node_ids, k, init, seed, extents, given)
     plan = _plan(members, max_steps, rules, keep_slots)
@@ -173,11 +173,17 @@ def _contributions(members: Members, centres: Sequence[IntArray | None]) -> tupl
     return np.stack([sums for sums, _ in own]), np.array([part for _, part in own], dtype=np.int64)
 
 
+def _first(members: Members) -> tuple[IntArray, IntArray]:
+    """As `_contributions`, of step 0."""
+    own = [first_contribution(members, place) for place in range(len(members.ids))]
+    return np.stack([sums for sums, _ in own]), np.array([part for _, part in own], dtype=np.int64)
+
+
 def _outer(
     members: Members, plan: _Plan, before: tuple[IntArray | None, ...], moved: BoolArray, first: bool
 ) -> GossipStep:
     """One outer step; in step 0 of `local` not even a node that drew its own centres keeps one."""
-    inputs, ssd = _contributions(members, before)
+    inputs, ssd = _first(members) if first else _contributions(members, before)
     inner = _slots(inputs << plan.f, plan)
     x = inner.states[-1]
     basis = [members.basis if first or centres is None else centres for centres in before]

@@ -8,14 +8,14 @@ import numpy as np
 
 from dcka.reference.arrays import BoolArray, IntArray
 from dcka.reference.lloyd import updated_grid
-from dcka.reference.members import Members, contribution, prepare
+from dcka.reference.members import OWN, Members, contribution, first_contribution, prepare
 
 
 @dataclass(frozen=True, eq=False)
 class TreeStep:
     """One commit.
 
-    `before`: (K, n), the centres that were used; None in step 0 of `local`, where each node has its own.
+    `before`: (K, n), the centres that were used; None in step 0 of a start without common ones.
     `centres`: (K, n), those committed. `counts`: (K,) and `ssd`: sums over the contributors, for `before`.
     `empty`: (K,), True where a cluster had no points. `contributors`: ids.
     """
@@ -60,15 +60,16 @@ def tree_run(
 ) -> TreeRun:
     """Run `tree`: node_points[i] (m_i, n), grid coordinates of node node_ids[i]; extents (n,).
 
-    `init`: "local", "shared" or "given" (then with `given`, (K, n)). In step 0 of `local` each node assigns
-    with its own draw, a node with fewer than K points adds zeros, and a cluster that is empty everywhere
-    takes its shared centre; as no centres are common before it, step 0 of `local` never counts as converged.
+    `init`: one of `members.INITS`, "given" with `given`, (K, n). In step 0 of `local`, `sorted` and `snake` each
+    node assigns with its own draw, a node with fewer than K points adds zeros; in `partition` it sums by labels. A
+    cluster that is empty everywhere then takes its shared centre. As no centres are common before it, step 0 of
+    these four never counts as converged.
     `contributors` replays a partial run: the ids whose sums are in each step. The replay ends where the list
     does, or earlier where the run is final. Raises ValueError for input that does not fit.
     """
     members = prepare(node_points, node_ids, k, init, seed, extents, given)
     plan = _plan(members.ids, max_steps, contributors)
-    common = None if init == "local" else members.starts[0]
+    common = None if init in OWN else members.starts[0]
     steps: list[TreeStep] = []
     converged = False
     for present in plan:
@@ -109,8 +110,10 @@ def _step(members: Members, common: IntArray | None, present: frozenset[int]) ->
     ssd = 0
     for i, node in enumerate(members.ids):
         if node in present:
-            sums, part = contribution(
-                members.points[i], members.starts[i] if common is None else common, members.k
+            sums, part = (
+                first_contribution(members, i)
+                if common is None
+                else contribution(members.points[i], common, members.k)
             )
             total += sums
             ssd += part

@@ -9,9 +9,12 @@ import numpy as np
 from dcka.reference.arrays import IntArray, grid_table
 from dcka.reference.grid import bits_for
 from dcka.reference.lloyd import tally
-from dcka.reference.starts import local_start, shared_start
+from dcka.reference.seeding import distributed_plus_plus, partition_labels
+from dcka.reference.starts import local_start, shared_start, snake_order, sorted_order
 
-INITS = ("local", "shared", "given")
+OWN = ("local", "sorted", "snake", "partition")
+"""Starts before which no centres are common: step 0 never counts as converged."""
+INITS = (*OWN, "shared", "kmeans++", "given")
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +22,8 @@ class Members:
     """The nodes of a run, in index order.
 
     `points`: for each node (m_i, n). `starts`: for each node its centres (K, n) of step 0, None where it drew
-    nothing. `basis`: (K, n), what a cluster without mass in step 0 ends with: its shared centre in `local`,
-    its starting centre otherwise.
+    nothing. `labels`: of `partition`, for each node its points' clusters in step 0; else None. `basis`: (K, n), what a
+    cluster without mass in step 0 ends with: its shared centre in the starts of OWN, its starting centre otherwise.
     """
 
     ids: tuple[int, ...]
@@ -30,6 +33,7 @@ class Members:
     bits: int
     starts: tuple[IntArray | None, ...]
     basis: IntArray
+    labels: tuple[IntArray, ...] | None = None
 
 
 def prepare(
@@ -53,11 +57,35 @@ def prepare(
         for table, node in zip(node_points, node_ids, strict=True)
     )
     _check_shape(points, node_ids, k, n)
-    if init == "local":
-        own = tuple(local_start(table, k, seed, node) for table, node in zip(points, node_ids, strict=True))
-        return Members(tuple(node_ids), points, k, n, bits, own, shared_start(limits[0], k, seed))
+    if init in OWN:
+        starts, labels = _own_starts(init, points, node_ids, k, seed)
+        return Members(tuple(node_ids), points, k, n, bits, starts, shared_start(limits[0], k, seed), labels)
+    if init == "kmeans++":
+        given = _drawn_together(points, node_ids, k, seed)
+        init = "given"
     common = _common_start(init, given, limits[0], k, seed, bits)
     return Members(tuple(node_ids), points, k, n, bits, (common,) * len(points), common)
+
+
+def _own_starts(
+    init: str, points: Sequence[IntArray], node_ids: Sequence[int], k: int, seed: int
+) -> tuple[tuple[IntArray | None, ...], tuple[IntArray, ...] | None]:
+    """(each node's centres, each node's labels) of a start of OWN; one of the two is empty of content."""
+    each = list(zip(points, node_ids, strict=True))
+    if init == "partition":
+        return (None,) * len(each), tuple(partition_labels(len(table), k, seed, node) for table, node in each)
+    drawn = [local_start(table, k, seed, node) for table, node in each]
+    if init == "local":
+        return tuple(drawn), None
+    order = sorted_order if init == "sorted" else snake_order
+    return tuple(None if own is None else own[order(own)] for own in drawn), None
+
+
+def _drawn_together(points: Sequence[IntArray], node_ids: Sequence[int], k: int, seed: int) -> IntArray:
+    """`kmeans++`: the picks of the network, which takes its nodes in the order of their ids, as centres (K, n)."""
+    order = sorted(range(len(node_ids)), key=node_ids.__getitem__)
+    picks = distributed_plus_plus([points[i] for i in order], [node_ids[i] for i in order], k, seed)
+    return np.array([points[order[place]][row] for place, row in picks], dtype=np.int64)
 
 
 def _check_shape(points: Sequence[IntArray], node_ids: Sequence[int], k: int, n: int) -> None:
@@ -83,6 +111,17 @@ def _common_start(init: str, given: Any | None, extents: IntArray, k: int, seed:
     if centres.shape != (k, len(extents)):
         raise ValueError(f"The given centres are of shape {centres.shape}, not {(k, len(extents))}.")
     return centres
+
+
+def first_contribution(members: Members, place: int) -> tuple[IntArray, int]:
+    """(sums (K, n + 1), SSD) that a node puts into step 0. By the labels of `partition` the SSD is 0: nobody has
+    centres to measure from."""
+    if members.labels is None:
+        return contribution(members.points[place], members.starts[place], members.k)
+    sums = np.zeros((members.k, members.n + 1), dtype=np.int64)
+    np.add.at(sums[:, 0], members.labels[place], 1)
+    np.add.at(sums[:, 1:], members.labels[place], members.points[place])
+    return sums, 0
 
 
 def contribution(points: IntArray, centres: IntArray | None, k: int) -> tuple[IntArray, int]:

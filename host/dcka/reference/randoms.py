@@ -38,6 +38,19 @@ class Stream:
             word = self.word()
         return word % bound
 
+    def wide_below(self, bound: int) -> int:
+        """A number 0 … bound − 1, each alike, for bounds up to 2^63: of two words, the first the upper one.
+
+        Pairs from the last full multiple of `bound` below 2^64 on are skipped. Raises ValueError for another bound.
+        """
+        if not 1 <= bound <= 1 << 63:
+            raise ValueError(f"The bound {bound} is not within 1 and 2^63.")
+        limit = WORDS**2 - WORDS**2 % bound
+        pair = self.word() * WORDS + self.word()
+        while pair >= limit:
+            pair = self.word() * WORDS + self.word()
+        return pair % bound
+
 
 def seed_bytes(seed: int) -> bytes:
     """The seed as it is hashed: 8 bytes, little-endian. Raises ValueError outside 0 … 2^63 − 1."""

@@ -1,9 +1,11 @@
 """Starting centres, and the hashes by which nodes tell that they share them (protocol, sections 1 and 4)."""
 
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcka.reference.arrays import FloatArray, IntArray, float_table, grid_table
 from dcka.reference.grid import MOST_BITS
@@ -14,19 +16,51 @@ from dcka.reference.randoms import Stream, seed_bytes
 def local_start(points: Any, k: int, seed: int, node_id: int) -> IntArray | None:
     """The node's own draw, (K, n): K of its points (m, n) with distinct indices; None where m < K.
 
-    Indices are `below(m)` from Stream(seed, "local" ‖ id as u32); one already drawn is skipped.
     Points may coincide, and so may centres.
     """
     table = grid_table(points, "the node's points", MOST_BITS)
-    if len(table) < k:
+    drawn = local_indices(len(table), k, seed, node_id)
+    return None if drawn is None else table[drawn]
+
+
+def local_indices(count: int, k: int, seed: int, node_id: int) -> list[int] | None:
+    """K distinct indices of a node's `count` points, in the order drawn; None where there are fewer points.
+
+    They are `below(count)` from Stream(seed, "local" ‖ id as u32); one already drawn is skipped.
+    """
+    if count < k:
         return None
     stream = Stream(seed, b"local" + node_id.to_bytes(4, "little"))
-    drawn: list[int] = []
+    drawn: dict[int, None] = {}
     while len(drawn) < k:
-        index = stream.below(len(table))
-        if index not in drawn:
-            drawn.append(index)
-    return table[drawn]
+        drawn[stream.below(count)] = None
+    return list(drawn)
+
+
+def sorted_order(centres: NDArray[Any]) -> list[int]:
+    """`sorted`: the order in which a node's own draw (K, n) becomes clusters 0 … K − 1.
+
+    Ascending by the first coordinate, where equal by the second, and so on; where all are equal, as drawn.
+    """
+    return [int(row) for row in np.lexsort(centres.T[::-1])]
+
+
+def snake_order(centres: NDArray[Any]) -> list[int]:
+    """`snake`: as `sorted`, and then strip by strip by the second coordinate.
+
+    The sorted draw is cut into S = ⌈√K⌉ strips, strip s from place ⌊sK/S⌋ to ⌊(s + 1)K/S⌋ − 1; each is sorted anew, by
+    the second coordinate, where equal as it was. In one dimension it is `sorted`.
+    """
+    order = sorted_order(centres)
+    if centres.shape[1] < 2:
+        return order
+    k = len(order)
+    strips = 1 + math.isqrt(k - 1)
+    cuts = [s * k // strips for s in range(strips + 1)]
+    second = centres[:, 1].tolist()
+    return [
+        row for s in range(strips) for row in sorted(order[cuts[s] : cuts[s + 1]], key=second.__getitem__)
+    ]
 
 
 def shared_start(extents: Any, k: int, seed: int) -> IntArray:

@@ -206,7 +206,7 @@ def _notes(record: Mapping[str, Any], grid: Grid, outcome: Outcome) -> list[str]
     ]
     if outcome.missing:
         said.append(
-            f"{named(outcome.missing)} took no part in all of it or a part, so the range may be another's"
+            f"{named(outcome.missing)} took no part in some or all of it, so the range may leave out readings of theirs"
         )
     for name, extent in zip(columns, grid.extents, strict=True) if grid.scale != "one" else ():
         if name in constant:

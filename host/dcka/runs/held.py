@@ -101,8 +101,8 @@ def _require_readings_newest(found: Survey, config: Config) -> None:
     newest = found.dataset_record or {}
     if newest and newest.get("bits") != READINGS and "readings" not in newest:
         raise DckaError(
-            f'the newest data of the nodes, {newest.get("name")}, were injected with range = "host", and '
-            f'{config.source.name} says range = "{config.data.range}": inject the data again, or run with --range host'
+            f'the newest data of the nodes, {newest.get("name")}, were injected with range = "host", and this run '
+            f'is to have range = "{config.data.range}": inject the data again, or run with --range host'
         )
 
 
@@ -123,6 +123,6 @@ def _as_configured(record: Json, config: Config) -> Json:
     options = [f"--range {agreed}"] if agreed != "host" else []
     options += [f"--scale {scale}"] if scale != config.data.scale else []
     raise DckaError(
-        f'the nodes hold data with range = "{agreed}" and scale = "{scale}", and {config.source.name} says {said}: '
+        f'the nodes hold data with range = "{agreed}" and scale = "{scale}", and this run is to have {said}: '
         f"inject the data again, or run with {' '.join(options)}"
     )

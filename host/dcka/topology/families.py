@@ -68,6 +68,8 @@ def _refuse_foreign_settings(shape: Shape) -> None:
                 f"{', '.join(kinds)}; remove it or take another kind",
                 setting,
             )
+    if shape.columns is not None and shape.columns < 1:
+        raise TopologyError(f"columns = {shape.columns}: a grid has at least one; or leave it out", "columns")
 
 
 def _over(ids: tuple[int, ...], phases: Iterable[Iterable[Link]]) -> list[list[Link]]:

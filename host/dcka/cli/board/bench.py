@@ -28,20 +28,25 @@ def command(port: str, cases: tuple[str, ...], rounds: int, output: Output) -> i
     numpy's integers. It takes minutes. A case that the board's memory is too small for is told so. The exit code is 1
     where a kernel adds other bits, allocates, misses what was promised of it, or has no memory.
 
-    The board needs MicroPython, and no firmware of ours: the kernels of this dcka, eleven small files, are put into
-    /dcka-bench on its flash. The folder is removed at the end, after Ctrl-C too; what a lost cable leaves of it, the
-    next call removes. The board's program is stopped, and started again at the end.
+    The board needs MicroPython, no firmware of ours, and some 60 KB of free flash: the kernels are put into /dcka-bench
+    there. The folder is removed at the end, after Ctrl-C too; what a lost cable leaves of it, the next call removes.
+    The board's program is stopped, and started again.
     """
     from dcka.bench.kernel import in_memory, kernel
-    from dcka.bench.kernel_files import modules_for_board
+    from dcka.bench.kernel_cases import CASES
+    from dcka.bench.kernel_files import board_modules
     from dcka.bench.kernel_unix import program_text
     from dcka.bench.kernel_words import kernel_text
     from dcka.boards.bench import ask_board
 
+    chosen = in_memory(cases)
+    dimensions = {CASES[name].n for name in chosen}
     record = kernel(
-        in_memory(cases),
+        chosen,
         rounds,
-        lambda asked: ask_board(port, program_text(), modules_for_board, asked, output.say),
+        lambda asked: ask_board(
+            port, lambda march: board_modules(dimensions, march), program_text(), asked, output.say
+        ),
         output.say,
         with_numpy=False,
     )

@@ -113,7 +113,7 @@ def _expected(
     from dcka.boards.ports import find_ports
     from dcka.boards.whose import who_is
     from dcka.cli.board.places import config_if_any, registry_for
-    from dcka_core.node import VERSION
+    from dcka_core.voice import VERSION
 
     config = config_if_any(network)
     registry = registry_for(network, state)
