@@ -151,7 +151,7 @@ def test_what_cannot_be_is_one_line_and_exit_code_2(schedule, tmp_path, argument
 
 def test_more_runs_than_a_day_has_room_for_are_refused(schedule):
     code, _, err = schedule("--topology", "line", "--runs-a-day", "5000")
-    assert code == 1
+    assert code == 2
     assert "take fewer runs a day, fewer steps or shorter slots" in err
 
 

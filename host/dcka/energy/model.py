@@ -6,14 +6,14 @@ Where a source gives a range, the upper end is taken: the model is to say too mu
 from dataclasses import dataclass, replace
 
 from dcka.energy.ledger import Ledger
-from dcka.errors import DckaError
+from dcka.errors import UsageError
 
 DAY_MS = 86_400_000
 _MC_A_MAH = 3600.0
 """1 mAh = 3.6 C."""
 
 
-class EnergyError(DckaError):
+class EnergyError(UsageError):
     """A ledger that does not fit into its span of time."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dcka.config.state import State
-from dcka.errors import DckaError
+from dcka.errors import DckaError, UsageError
 from dcka_core.errors import CoreError
 from dcka_core.messages import FINAL, Commit, read_commit
 from dcka_core.record import read_run
@@ -17,6 +17,10 @@ _BY_NODE = ("rows", "results", "commits", "steps", "statuses")
 
 class OutcomeError(DckaError):
     """There is no outcome of that run, or what is kept of it is broken."""
+
+
+class NoOutcomeError(OutcomeError, UsageError):
+    """There is no such run: nothing is broken, and nothing was looked at."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Outcome:
         kept = state.read(state.run(wanted)) if wanted else None
         if kept is None:
             what = f"run {number}" if number else "any run"
-            raise OutcomeError(f"{state.folder} has no outcome of {what}; make one with: dcka run")
+            raise NoOutcomeError(f"{state.folder} has no outcome of {what}; make one with: dcka run")
         try:
             return cls.from_json(kept if isinstance(kept, dict) else {})
         except OutcomeError as error:
