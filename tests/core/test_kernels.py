@@ -289,8 +289,8 @@ def test_with_little_free_heap_nothing_is_taken_for_speed():
     real, kernels.gc = kernels.gc, Heap()
     try:
         for free, name, labels in (
-            (20479, "kernel_viper_bare", None),
-            (20480, "kernel_viper_sorted_2", 0),
+            (4095, "kernel_viper_bare", None),
+            (4096, "kernel_viper_sorted_2", 0),
             (23999, "kernel_viper_sorted_2", 0),
             (24000, "kernel_viper_sorted_2", 1),
         ):

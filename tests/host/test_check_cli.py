@@ -92,7 +92,7 @@ def test_the_picture_is_written_and_named(check, state, outcome, dataset, tmp_pa
 
 def test_no_run_no_data_no_network_are_sentences(check, state, outcome, tmp_path):
     code, out, err = check()
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "no outcome of any run" in err and "dcka run" in err
     outcome.save(state)
     assert "no outcome of run 9" in check("9")[2]
