@@ -206,14 +206,14 @@ def test_a_second_node_of_an_id_that_comes_later_is_named(dcka: Any, broker: Bro
 
 @needs_micropython
 def test_nodes_that_cannot_start_are_shown_with_one_traceback(dcka: Any, broker: Broker) -> None:
-    call = dcka("emulate", "--heap", "64K", "--broker", broker.url, "--json")
+    call = dcka("emulate", "--heap", "48K", "--broker", broker.url, "--json")
     record = call.record()
     assert record["online"] == []
-    assert all("ran out of its 64K heap (MemoryError" in reason for reason in record["missing"].values())
+    assert all("ran out of its 48K heap (MemoryError" in reason for reason in record["missing"].values())
     assert call.ended(by=None) == 1
     assert sum("Traceback (most recent call last):" in line for line in call.errors) == 1
     assert [line for line in call.errors if line.startswith("node ")][-1].startswith(
-        "node 3 ran out of its 64K"
+        "node 3 ran out of its 48K"
     )
     assert call.errors[-1] == "no node is left"
 
