@@ -7,6 +7,7 @@ from dcka_core.errors import CoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     Slots = tuple[int, int, int, list[int]]
@@ -25,6 +26,10 @@ _NUMBERS = (
 )
 # Of a survey's commits: halves of 32 bits.
 _SURVEY_BITS = 16
+# One text each: of a tuple's, every one would stay among the interpreter's names.
+_STARTS = "local sorted snake partition shared kmeans++ given"
+# Whose centres are in the record.
+_DRAWN = "kmeans++ given"
 _GOSSIP_NUMBERS = (
     ("slots", 0, 1 << 20),
     ("max_slots", 1, 1 << 20),
@@ -36,7 +41,8 @@ _GOSSIP_NUMBERS = (
 class Run:
     """A run as every node sees it (protocol, section 3).
 
-    members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
+    members: ids, index = position. centres: K·n integers for `given` and `kmeans++`, else None.
+    common: whether all nodes start from the same centres. rows: numbers in a node's sums,
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
@@ -58,6 +64,7 @@ class Run:
     k: int
     rows: int
     init: str
+    common: bool
     seed: int
     centres: "list[int] | None"
     max_steps: int
@@ -100,11 +107,11 @@ def _whole(record: "dict[str, Any]", key: str, low: int, high: int) -> int:
     return value
 
 
-def _word(record: "dict[str, Any]", key: str, words: "tuple[str, ...]") -> str:
+def _word(record: "dict[str, Any]", key: str, words: "Sequence[str]") -> str:
     value = record.get(key)
     if value not in words:
         raise CoreError("%s is %r: one of %s is needed" % (key, value, ", ".join(words)))
-    return value  # type: ignore[no-any-return]
+    return value  # type: ignore[return-value]
 
 
 def _numbers(record: "dict[str, Any]", key: str, low: int, high: int) -> "list[int]":
@@ -164,12 +171,13 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.kind == "survey":
         run.grid_bits = run.bits
         run.data_bits, run.bits = 32, _SURVEY_BITS
-    run.init = _word(record, "init", ("local", "shared", "given"))
+    run.init = _word(record, "init", _STARTS.split())
     run.centres = None
-    if run.init == "given":
+    if run.init in _DRAWN.split():
         run.centres = _numbers(record, "centres", 0, (1 << run.bits) - 1)
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
+    run.common = run.centres is not None or run.init == "shared"
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0
     run.part = run.kind
