@@ -24,9 +24,10 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of a survey's commits: halves of 32 bits.
-_SURVEY_BITS = 16
+# Of the commits of a survey (halves of 32 bits) and of a seeding (ids).
+_STATE_BITS = 16
 # One text each: of a tuple's, every one would stay among the interpreter's names.
+_KINDS = "tree gossip survey seeding idle"
 _STARTS = "local sorted snake partition shared kmeans++ given"
 # Whose centres are in the record.
 _DRAWN = "kmeans++ given"
@@ -46,7 +47,7 @@ class Run:
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
-    leads to; its `bits` are those of a number in its commits.
+    leads to; its `bits`, as those of a seeding, are those of a number in its commits, and its `k` their rows.
     part: the part of the core that the run needs, "duty"
     for `tree` in slots, which alone has slot_ms and period.
     """
@@ -154,11 +155,15 @@ def read_run(record: "dict[str, Any]") -> Run:
     run = Run()
     _whole(record, "v", 1, 1)
     run.number = _whole(record, "run", 1, _SEED_LIMIT)
-    run.kind = _word(record, "kind", ("tree", "gossip", "survey", "idle"))
+    run.kind = _word(record, "kind", _KINDS.split())
     if run.kind == "idle":
         return run
     if run.kind == "survey":
         record = _with_shape(record, run)
+    elif run.kind == "seeding":
+        from dcka_core.seeding_record import with_shape
+
+        record = with_shape(record, _whole)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -170,7 +175,9 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.data_bits = run.bits
     if run.kind == "survey":
         run.grid_bits = run.bits
-        run.data_bits, run.bits = 32, _SURVEY_BITS
+        run.data_bits, run.bits = 32, _STATE_BITS
+    elif run.kind == "seeding":
+        run.bits = _STATE_BITS
     run.init = _word(record, "init", _STARTS.split())
     run.centres = None
     if run.init in _DRAWN.split():
