@@ -18,20 +18,19 @@ def put_signed(out: bytearray, value: int) -> None:
 
 def put_set(out: bytearray, members: int) -> None:
     """Append a set of indices, given as a bit mask, as ranges (protocol, section 4)."""
-    ranges = []
-    position = 0
-    while members >> position:
-        gap = 0
-        while not (members >> (position + gap)) & 1:
-            gap += 1
-        length = 1
-        while (members >> (position + gap + length)) & 1:
-            length += 1
-        ranges.append((gap, length))
-        position += gap + length
-    put_varint(out, len(ranges))
-    for gap, length in ranges:
-        put_varint(out, gap)
+    lengths = []
+    while members:
+        for bit in (0, 1):
+            length = 0
+            # Sixteen at a time: a shift of a thousand nodes' mask copies it.
+            for width in (16, 1):
+                ones = (1 << width) - 1
+                while members and members & ones == ones * bit:
+                    members >>= width
+                    length += width
+            lengths.append(length)
+    put_varint(out, len(lengths) // 2)
+    for length in lengths:
         put_varint(out, length)
 
 

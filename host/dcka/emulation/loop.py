@@ -1,5 +1,7 @@
 """One thread's sockets and deadlines: who is watched is called when there is something for it."""
 
+import heapq
+import itertools
 import selectors
 import time
 from collections.abc import Callable
@@ -12,6 +14,8 @@ Callback = Callable[[], None]
 
 # Without anything due: how long `turn` may wait where its caller sets no limit.
 _IDLE_S = 60.0
+# Entries of deadlines that were put off, before they are cleared out.
+_SLACK = 64
 
 
 class Loop:
@@ -19,12 +23,17 @@ class Loop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._due: dict[Callback, float] = {}
+        # What is due, and the same in order of time, where an entry that no longer stands in `_due` is passed over: a
+        # thousand nodes have thousands of deadlines, and most are put off before they come.
+        self._due: dict[Callback, tuple[float, int]] = {}
+        self._order: list[tuple[float, int, Callback]] = []
+        self._count = itertools.count()
 
     def close(self) -> None:
         """Watch nothing any more."""
         self._selector.close()
         self._due.clear()
+        self._order.clear()
 
     def watch(self, sock: Any, events: int, callback: Callback) -> None:
         """Call back when `sock` can be read or written (`EVENT_READ`, `EVENT_WRITE`); replaces what was said."""
@@ -42,20 +51,38 @@ class Loop:
         """Call back once at `due` (time.monotonic), or not at all; replaces what was said for this callback."""
         if due is None:
             self._due.pop(callback, None)
-        else:
-            self._due[callback] = due
+            return
+        entry = due, next(self._count)
+        self._due[callback] = entry
+        heapq.heappush(self._order, (*entry, callback))
+        if len(self._order) > _SLACK + 2 * len(self._due):
+            self._order = [(*known, other) for other, known in self._due.items()]
+            heapq.heapify(self._order)
 
     def turn(self, limit: float = _IDLE_S) -> None:
         """Wait until something is there or due, `limit` seconds at most, and call back."""
-        left = min(self._due.values(), default=time.monotonic() + limit) - time.monotonic()
-        for key, _ in self._selector.select(max(0.0, min(left, limit))):
+        for key, _ in self._selector.select(max(0.0, min(self._left(limit), limit))):
             current = self._selector.get_map().get(key.fd)
             # Else one that was called before has forgotten it, and the number may be another socket's already.
             if current is not None and current.fileobj is key.fileobj:
                 key.data()
-        now = time.monotonic()
-        for callback in [callback for callback, due in self._due.items() if due <= now]:
-            # Called before it may have been put off by another.
-            if self._due.get(callback, now + 1) <= now:
-                del self._due[callback]
-                callback()
+        # One that is asked for meanwhile, for now even, has its turn the next time.
+        now, last = time.monotonic(), next(self._count)
+        again = []
+        while self._order and self._order[0][0] <= now:
+            due, number, callback = heapq.heappop(self._order)
+            if self._due.get(callback) != (due, number):
+                continue
+            if number > last:
+                again.append((due, number, callback))
+                continue
+            del self._due[callback]
+            callback()
+        for entry in again:
+            heapq.heappush(self._order, entry)
+
+    def _left(self, limit: float) -> float:
+        """Seconds until the first deadline; `limit` where there is none."""
+        while self._order and self._due.get(self._order[0][2]) != self._order[0][:2]:
+            heapq.heappop(self._order)
+        return self._order[0][0] - time.monotonic() if self._order else limit

@@ -10,12 +10,13 @@ from dcka.inject.data_file import READINGS_FILE
 from dcka.inject.delivery import RESEND_S, Delivery, busy_sentence
 from dcka.inject.parcel import Parcel
 from dcka.mqtt.connection import Connection, Message
-from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.inbox import ASK_S, Inbox
 from dcka.mqtt.readiness import READY_S, await_online, named, require_single
 from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, whole
 
 SMALLEST = 64  # a node that takes less could not take part in any run
 LIMIT_S = 120.0
+LOOK_S = 0.05  # while messages come, the nodes are looked at so often
 SLOWEST_BYTES_S = 4_000  # of a transfer; a board with a bad link still makes so many
 
 Progress = Callable[[int, int, int], None]
@@ -102,6 +103,7 @@ class _Sending:
         self._on_progress = on_progress
         self._published: Mapping[str, Any] = {}
         self._files: dict[int, Delivery] = {}
+        self._ask_at = 0.0
 
     def require_idle(self) -> None:
         """Raises TransferError where a node is in a run: it would refuse."""
@@ -134,14 +136,27 @@ class _Sending:
     def finish(self, deadline: float) -> None:
         """Answer the nodes until each has its file, and says so in its status, or has failed."""
         while time.monotonic() < deadline and not all(map(self._is_over, self._nodes)):
-            self.inbox.turn(RESEND_S / 4)
+            self._take_all()
             for node, file in self._files.items():
                 file.look(self.inbox.statuses.online(node))
             self._go_on()
-            for node, file in self._files.items():
-                if file.done and not self._has(node):
-                    self._connection.ask("status/+")
+            self._ask_for_statuses()
             require_single(self.inbox.statuses, self._nodes)
+
+    def _take_all(self) -> None:
+        """Wait for a message, and take those behind it too: to look at every node after each of a thousand messages
+        would cost more than the messages."""
+        until = time.monotonic() + LOOK_S
+        if self.inbox.turn(RESEND_S / 4):
+            while time.monotonic() < until and self.inbox.turn(0):
+                pass
+
+    def _ask_for_statuses(self) -> None:
+        """Who has all and does not show it: the statuses are asked for, all of them at once, so not too often."""
+        now = time.monotonic()
+        if now >= self._ask_at and any(file.done and not self._has(node) for node, file in self._files.items()):
+            self._ask_at = now + ASK_S
+            self._connection.ask("status/+")
 
     def _go_on(self) -> None:
         """After the first chunk all wait for all, so that a node without room is known before anybody's data change."""
