@@ -1,10 +1,10 @@
 """The start `kmeans++`: the nodes draw it in a seeding, and the clustering that follows is planned from that."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dcka.config import Config
+from dcka.config import Config, State
 from dcka.errors import DckaError
 from dcka.mqtt.connection import Connection
 from dcka.mqtt.readiness import named
@@ -81,13 +81,14 @@ def seed(
     limit_s: float | None = None,
     on_event: OnEvent | None = None,
 ) -> Seeded:
-    """Run `number`, in which the nodes draw K points. `on_event`: as for `run`, and "seeding" (`run`, `k`) before.
+    """Run `number`, in which the nodes draw K points.
 
+    `on_event`: as for `run`, and before "seeding" (`run`; `reveals`, a sentence for people).
     Raises PlanError; NotSeeded where it does not finish, or there are fewer than K distinct points; and as `run` does.
     """
     made = plan_seeding(config, dataset_record, number, max_message=max_message, distinct=distinct)
     if on_event is not None:
-        on_event("seeding", {"run": number, "k": config.run.k})
+        on_event("seeding", {"run": number, "reveals": revealed(config.run.k)})
     outcome = run(connection, made, limit_s=limit_s, on_event=on_event)
     if not outcome.finished:
         raise NotSeeded(
@@ -102,6 +103,35 @@ def seed(
             outcome,
         )
     return Seeded(drawn, outcome, tuple(_notes(drawn, outcome)))
+
+
+def seeded_plan(
+    connection: Connection,
+    config: Config,
+    dataset_record: Mapping[str, Any],
+    number: int,
+    folder: State,
+    *,
+    limit_s: float | None = None,
+    on_event: OnEvent | None = None,
+    **options: Any,
+) -> RunPlan:
+    """The plan of a clustering whose start the nodes draw before, in run `number`; what that came to is kept.
+
+    `options`: `max_message` and `distinct`, as of `plan`. What cannot be is refused before anything is drawn. Raises as
+    `seed` does; the outcome of a seeding that came to nothing is kept, too.
+    """
+    plan_from(config, dataset_record, number + 1, None, **options)
+    try:
+        seeded = seed(
+            connection, config, dataset_record, number, limit_s=limit_s, on_event=on_event, **options
+        )
+    except NotSeeded as error:
+        error.outcome.save(folder)
+        raise
+    seeded.outcome.save(folder)
+    made = plan_from(config, dataset_record, number + 1, seeded.drawn, **options)
+    return replace(made, notes=(*seeded.notes, *made.notes))
 
 
 def _greatest(outcome: Outcome) -> Drawn:
