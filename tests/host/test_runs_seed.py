@@ -91,7 +91,7 @@ def test_a_partial_run_of_each_start_is_replayed(host):
 
 def test_it_is_told_what_is_revealed_and_whose_it_is(host):
     data, story = equipped(host), Story()
-    found = drawn(host, data, config(), on_event=story)
+    found = seed(host, config(), data.record(), 1, max_message=ROOM, on_event=story)
     (told,) = story.of("seeding")
     assert told["run"] == 1
     assert told["reveals"].startswith("kmeans++ reveals 5 readings: all nodes and this host see")

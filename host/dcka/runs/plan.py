@@ -65,6 +65,8 @@ class RunPlan:
 
     def longer(self, limit_s: float) -> float:
         """`limit_s` for a run that keeps slot time: each step takes a period, and losses and lost beacons some more."""
+        if not self.period_ms:
+            return limit_s
         return limit_s + 2 * self.period_ms * int(self.record["max_steps"]) / 1000
 
     @property
