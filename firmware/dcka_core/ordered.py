@@ -1,12 +1,12 @@
 """Orders that make cluster k mean about the same at all nodes that drew for themselves (docs/starts.md)."""
 
 
-def in_order(centres: "list[int]", n: int, strips: bool) -> "list[int]":
-    """A node's own draw, K·n integers, as `sorted` has it, or with `strips` as `snake` does."""
+def in_order(centres: "list[int]", n: int, init: str) -> "list[int]":
+    """A node's own draw, K·n integers, as `init` has it: "sorted" or "snake"."""
     k = len(centres) // n
     # The place in the draw stands last: MicroPython's sort may change the order of equals.
     rows = sorted([centres[at * n : (at + 1) * n] + [at] for at in range(k)])
-    if strips and n > 1:
+    if init == "snake" and n > 1:
         cut = 1
         while cut * cut < k:
             cut += 1

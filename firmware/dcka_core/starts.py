@@ -65,7 +65,7 @@ def draw_own(run: "Run", points: "Points", node: int) -> "list[int] | None":
     if centres and run.init != "local":
         from dcka_core.ordered import in_order
 
-        return in_order(centres, run.n, run.init == "snake")
+        return in_order(centres, run.n, run.init)
     return centres
 
 

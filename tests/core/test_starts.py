@@ -170,17 +170,17 @@ def test_an_order_forgets_how_it_was_drawn():
     for n in (1, 2, 3):
         for k in (1, 2, 3, 4, 5, 9, 10, 17, 26):
             rows = [[stream.below(4) for _ in range(n)] for _ in range(k)]
-            for strips in (False, True):
-                ordered = in_order([value for row in rows for value in row], n, strips)
+            for init in ("sorted", "snake"):
+                ordered = in_order([value for row in rows for value in row], n, init)
                 assert sorted(rows_of(ordered, n)) == sorted([tuple(row) for row in rows]), (n, k)
                 other = [rows[(7 * at + 3) % k] for at in range(k)] if k % 7 else rows
-                assert in_order([value for row in other for value in row], n, strips) == ordered, (n, k)
+                assert in_order([value for row in other for value in row], n, init) == ordered, (n, k)
 
 
 def test_snake_goes_strip_by_strip():
     """Nine places of a 3 by 3 grid: three columns, each from below."""
     places = [(x, y) for y in (5, 900, 30) for x in (7, 1, 4)]
-    ordered = rows_of(in_order([value for place in places for value in place], 2, True))
+    ordered = rows_of(in_order([value for place in places for value in place], 2, "snake"))
     assert ordered == [(x, y) for x in (1, 4, 7) for y in (5, 30, 900)]
 
 

@@ -12,6 +12,7 @@ from dcka.cli.options import (
     broker_option,
     configuration,
     examples,
+    init_choice,
     json_option,
     network_option,
     range_choice,
@@ -38,6 +39,7 @@ Json = dict[str, Any]
         "dcka run                              as network.toml has it",
         "dcka run --schedule gossip            the paper's consensus instead of the exact one",
         "dcka run --k 4 --init shared --seed 7 --json",
+        "dcka run --init kmeans++              the nodes draw the start first (docs/starts.md)",
         "dcka run --range quantile             the nodes agree on the range first (docs/data.md)",
         "dcka run --allow-partial              exit code 0 also where nodes were missing",
         "dcka run --stop                       end a run whose host has gone",
@@ -45,9 +47,7 @@ Json = dict[str, Any]
 )
 @click.option("--schedule", metavar="KIND", help="tree (exact) or gossip (the paper's).")
 @click.option("--k", type=int, metavar="K", help="Clusters.")
-@click.option(
-    "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
-)
+@init_choice
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option("--max-steps", type=int, metavar="N", help="Outer steps, at most.")
 @click.option("--tolerance", type=float, metavar="X", help="gossip: a fraction of the range of the readings.")
@@ -89,7 +89,8 @@ def command(
     """Cluster the readings that the nodes hold.
 
     What is not given here is as network.toml has it. Where the nodes hold readings, and no points of the range and
-    scale that [data] names, they agree on these first, in a run of its own. Exit code 0 says that every node has
+    scale that [data] names, they agree on these first, in a run of its own; with --init kmeans++ they draw the first
+    centres in another. Exit code 0 says that every node has
     given its result and holds the final centres, with everybody's readings in every step; 1 that the run was ended
     before, and who was waited for, or that it is partial, and who was missing. The outcome is kept in the state folder,
     for dcka check.
@@ -116,6 +117,7 @@ def _run(
     from dcka.runs.controller import run
     from dcka.runs.held import held_data, settled_data
     from dcka.runs.plan import plan
+    from dcka.runs.seed import PLUS, seeded_plan
     from dcka.runs.survey import next_number, survey
 
     with _View(output) as view:
@@ -130,7 +132,12 @@ def _run(
                 output.say(note)
             dataset, distinct = held.record, held.distinct
             number += held.surveyed
-        made = plan(config, dataset, number, max_message=found.max_message, distinct=distinct)
+        options: Json = {"max_message": found.max_message, "distinct": distinct}
+        if config.run.init == PLUS:
+            asked = {"limit_s": limit, "on_event": view.take, **options}
+            made = seeded_plan(connection, config, dataset, number, folder, **asked)
+        else:
+            made = plan(config, dataset, number, **options)
         for note in made.notes:
             output.say(f"note: {note}")
         return run(connection, made, limit_s=limit, on_event=view.take), made.dataset
@@ -176,6 +183,7 @@ class _View:
         self._resources = contextlib.ExitStack()
         self._handlers: dict[str, Callable[[Json], None]] = {
             "surveying": lambda data: self.show(f"run {data['run']}: the nodes agree on the range"),
+            "seeding": self._seeding,
             "begun": lambda data: self.show(f"run {data['run']}: begun"),
             "step": lambda data: self.show(f"run {data['run']}: step {data['step'] + 1}"),
             "waiting": self._waiting,
@@ -202,6 +210,10 @@ class _View:
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(data)
+
+    def _seeding(self, data: Json) -> None:
+        self._output.say(f"note: {data['reveals']}")
+        self.show(f"run {data['run']}: the nodes draw the first centres")
 
     def _waiting(self, data: Json) -> None:
         self._output.say(f"waiting: {data['reason']}" if data["nodes"] else "all are there again")
