@@ -38,6 +38,8 @@ FILES = (
     "dcka_core/node.py",
     "dcka_core/parts.py",
     "dcka_core/points.py",
+    "dcka_core/possible.py",
+    "dcka_core/quarantine.py",
     "dcka_core/record.py",
     "dcka_core/session.py",
     "dcka_core/slot_record.py",

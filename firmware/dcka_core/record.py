@@ -36,7 +36,8 @@ _GOSSIP_NUMBERS = (
 class Run:
     """A run as every node sees it (protocol, section 3).
 
-    members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
+    members: ids, index = position. sizes: the points of each, in this order, the last for all that follow; empty where
+    the host does not tell. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
@@ -53,6 +54,7 @@ class Run:
     depth: int
     dataset: bytes
     points: int
+    sizes: "list[int]"
     n: int
     bits: int
     k: int
@@ -81,14 +83,16 @@ class Rows:
     """A node's own rows of the schedule.
 
     `tree`: parent (0 at the root), children. `gossip`: phases, a list of (shares, hear): shares is [(divisor,
-    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear])
-    of `tree` in slots, 0 where a node has none; None where it has no slots.
+    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. span: how many nodes this
+    node's subtree has in epoch 0; more than there are where the host does not tell. slots: (up, get, down, [hear]) of
+    `tree` in slots, 0 where a node has none; None where it has no slots.
     """
 
     number: int
     near: "list[int]"
     parent: int
     children: "list[int]"
+    span: int
     phases: "list[tuple[list[tuple[int, int]], dict[int, int]]]"
     slots: "Slots | None"
 
@@ -159,6 +163,9 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.members = _ids(record, "members")
     if not run.members:
         raise CoreError("members is empty")
+    run.sizes = _numbers(record, "sizes", 0, run.points) if "sizes" in record else []
+    if run.sizes and sum(run.sizes) + run.sizes[-1] * (len(run.members) - len(run.sizes)) != run.points:
+        raise CoreError("sizes are not those of %d points at %d nodes" % (run.points, len(run.members)))
     run.dataset = _dataset(record)
     run.data_bits = run.bits
     if run.kind == "survey":
@@ -227,11 +234,14 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     rows.near = _ids(record, "near")
     rows.parent = 0
     rows.children = []
+    rows.span = _MAX_ID
     rows.phases = []
     rows.slots = None
     if "phases" not in record:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
+        if "span" in record:
+            rows.span = _whole(record, "span", 1, _MAX_ID)
         if "slots" in record:
             rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
         return rows

@@ -274,6 +274,8 @@ class Machines:
                         Effect(self._message(kind[0], int(sender), bytes(action[2]), flash), "", b"", None)
                     )
         session = machine.session
+        if session.quarantine is not None:
+            raise Violation(f"node {machine._id} suspects a neighbour: {machine.dropped}")
         minted = session.root and session.epoch != before and session.epoch[0] > 0
         return Outcome(self._number(machine, flash), tuple(effects), minted)
 
