@@ -113,7 +113,8 @@ class Possible(session.Session):
         if first:
             # What stands for squares are distances.
             least, most = 0, points * self._farthest()
-        place = run.members.index(message.sender)
+        # In the scheduled tree nobody comes before the sender.
+        place = 0 if self.epoch[0] else run.members.index(message.sender)
         if not least <= message.squares <= most or not self._is_size(
             points, message.contributors, place, first
         ):
