@@ -41,6 +41,8 @@ FILES = (
     "dcka_core/ordered.py",
     "dcka_core/parts.py",
     "dcka_core/points.py",
+    "dcka_core/possible.py",
+    "dcka_core/quarantine.py",
     "dcka_core/record.py",
     "dcka_core/seeding.py",
     "dcka_core/seeding_record.py",

@@ -49,10 +49,11 @@ class Epochs:
             raise MessageError("sender")
         if sender not in node.rows.near:
             raise MessageError("stranger")
+        node.require_epoch(epoch)
         self._highest = max(self._highest, epoch[0])
         if node.done:
             if node.held and step < node.held.step:
-                node.publish_held()
+                node.answer(now)
         elif epoch == node.epoch:
             self._sort_in(sender, parent)
         elif epoch < node.epoch:

@@ -30,10 +30,15 @@ class _Heard:
 
 
 class Gossip:
-    """One node's mass in the step and slot that it is in."""
+    """One node's mass in the step and slot that it is in.
 
-    def __init__(self, run: "Run", rows: "Rows", node: int, boot: int) -> None:
+    returned: whether the node was in this run before, and may be given again what it has given on since. doubtful:
+    whether a share of this step was left out that is more than all there is.
+    """
+
+    def __init__(self, run: "Run", rows: "Rows", node: int, boot: int, returned: bool = False) -> None:
         self._run = run
+        self._returned = returned
         self._rows = rows
         self._node = node
         self._boot = boot
@@ -44,7 +49,7 @@ class Gossip:
         self._spread = Spread(run.k, run.n, len(run.members))
         self._sent_slot: list[int] = []
         self._given: list[list[list[int]]] = []
-        self.decided = False
+        self.decided = self.doubtful = False
         self._unheard = 0
         self.step = -1
         self.slot = -1
@@ -63,7 +68,7 @@ class Gossip:
         self.step = step
         self.slot = -1
         self.ended = False
-        self.decided = False
+        self.decided = self.doubtful = False
         self.mass = [value << self._run.fraction for value in sums]
         self.moved = moved
         self._given = [[[0] * self._run.rows for _ in phase[0]] for phase in self._rows.phases]
@@ -174,10 +179,14 @@ class Gossip:
             return True
         reader.rewind(sums)
         last = heard.last
+        arrived = [(reader.integer(self._width) - known) & self._mask for known in last]
+        if self._returned or not self._is_excess(arrived):
+            for index in range(self._run.rows):
+                self.mass[index] += arrived[index]
+        else:
+            self.doubtful = True
         for index in range(self._run.rows):
-            passed = reader.integer(self._width)
-            self.mass[index] += (passed - last[index]) & self._mask
-            last[index] = passed
+            last[index] = (last[index] + arrived[index]) & self._mask
         heard.slot = slot
         if slot // self._run.window == self.slot // self._run.window:
             reader.rewind(window)
@@ -186,6 +195,20 @@ class Gossip:
             heard.fresh = True
             self._unheard -= 1
         return False
+
+    def _is_excess(self, arrived: "list[int]") -> bool:
+        """Whether it is more than all nodes have put in: what was given and has not arrived is in nobody's hands."""
+        run = self._run
+        most = run.points << run.fraction
+        width = run.n + 1
+        return max(arrived[::width]) > most or max(arrived) > most << run.bits
+
+    def forget(self, who: int) -> None:
+        """Wait for nothing of a neighbour any more."""
+        for phase in self._heard:
+            heard = phase.pop(who, None)
+            if heard and not heard.fresh:
+                self._unheard -= 1
 
     def _check(self, phase: int, sender: int, reader: Reader) -> "tuple[int, int]":
         """Read the rest of a message without taking it in, since what is malformed must not be taken in half.

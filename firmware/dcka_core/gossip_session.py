@@ -14,7 +14,7 @@ class Session(session.Session):
 
     def start(self, held: "Commit | None", now: int) -> None:
         """Enter the run. A node that has come back puts nothing into the step it finds: its mass may be in it."""
-        self._gossip = Gossip(self.run, self.rows, self.node, self.boot)
+        self._gossip = Gossip(self.run, self.rows, self.node, self.boot, self.returned)
         self._own_ssd = 0
         self._put = ""
         self._repeated: int | None = None
@@ -95,6 +95,11 @@ class Session(session.Session):
         if not self.done:
             self._send()
 
+    def forget(self, who: int, now: int) -> None:
+        """A neighbour is in quarantine: nothing is waited for from it."""
+        self._gossip.forget(who)
+        self._go(now)
+
     def _listen(self) -> None:
         """Ask for the neighbours' commits: they are retained, and only a node that may be left behind needs them."""
         for who in self.rows.near:
@@ -173,7 +178,9 @@ class Session(session.Session):
         centres = [min(top, value) for value in update_centres(gossip.mass, run.k, run.n, previous)]
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
-        if not gossip.decided:
+        if gossip.doubtful:
+            self.lost.append("sums")
+        if not gossip.decided or gossip.doubtful or self.struck:
             flags |= UNDECIDED
         if gossip.still():
             flags |= FINAL | CONVERGED

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Places in the ledger; protocol, section 7 has them all.
 _HEARD, _HEARD_BYTES = 4, 5
+# What nobody sends who keeps to the rules: the sender is looked at (`quarantine`).
+_BLAMED = ("length", "value", "version", "set", "sums", "conflict", "root")
 
 
 class Node(Member):
@@ -87,11 +89,23 @@ class Node(Member):
             self._dispatch(topic, payload, now)
         except MessageError as error:
             self.count(error.reason)
+            if self.session and error.reason in _BLAMED:
+                self._suspect(topic, payload, error.reason, now)
         except DataError as error:
             self._leave(error, now)
         except (CoreError, ValueError):
             self.count("json")
         return self._drain(now)
+
+    def _suspect(self, topic: str, payload: "bytes | memoryview", reason: str, now: int) -> None:
+        """Somebody does not keep to the rules, or sends more than they allow (no `reason`)."""
+        session = self.session
+        if session is None:
+            return
+        if session.quarantine is None:
+            session.quarantine = self._load("quarantine").Quarantine(session)
+        if session.quarantine.suspect(topic, payload, reason, now):
+            self._publish_status(now)
 
     def tick(self, now: int) -> "list[Any]":
         """Time has passed."""
@@ -149,6 +163,8 @@ class Node(Member):
         if kind in ("x", "epoch", "commit"):
             self.ledger[_HEARD] += 1
             self.ledger[_HEARD_BYTES] += len(payload)
+            if self.session and (self.session.quarantine or self.session.is_flooded(now)):
+                self._suspect(topic, payload, "", now)
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)
         elif kind == "epoch" and len(parts) == 2:

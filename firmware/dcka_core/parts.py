@@ -6,14 +6,15 @@ if TYPE_CHECKING:
 
 # All modules of parts, in one string: a dictionary would take 400 bytes of every node's heap.
 MODULES = (
-    "record points blocks fold_viper intake starts ordered labels tree sums tree_messages epochs duty slots slot_record"
-    " gossip_session gossip spread survey survey_state survey_grid survey_points seeding seeding_record offers"
+    "record points blocks fold_viper intake starts ordered labels tree sums possible tree_messages epochs duty slots"
+    " slot_record quarantine gossip_session gossip spread survey survey_state survey_grid survey_points seeding"
+    " seeding_record offers"
 )
 
 
 def part(name: str) -> "Any":
-    """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, gossip, survey,
-    survey_grid, survey_points or seeding. None for "", which only asks the shell to drop what is loaded.
+    """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, quarantine, gossip,
+    survey, survey_grid, survey_points or seeding. None for "", which only asks the shell to drop what is loaded.
     """
     if not name:
         return None

@@ -42,7 +42,8 @@ _GOSSIP_NUMBERS = (
 class Run:
     """A run as every node sees it (protocol, section 3).
 
-    members: ids, index = position. centres: K·n integers for `given` and `kmeans++`, else None.
+    members: ids, index = position. sizes: the points of each, in this order, the last for all that follow; empty where
+    the host does not tell. centres: K·n integers for `given` and `kmeans++`, else None.
     common: whether all nodes start from the same centres. rows: numbers in a node's sums,
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
@@ -60,6 +61,7 @@ class Run:
     depth: int
     dataset: bytes
     points: int
+    sizes: "list[int]"
     n: int
     bits: int
     k: int
@@ -89,14 +91,16 @@ class Rows:
     """A node's own rows of the schedule.
 
     `tree`: parent (0 at the root), children. `gossip`: phases, a list of (shares, hear): shares is [(divisor,
-    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. slots: (up, get, down, [hear])
-    of `tree` in slots, 0 where a node has none; None where it has no slots.
+    neighbours)] by group, hear is {neighbour: group}. near: the ids within radio reach. span: how many nodes this
+    node's subtree has in epoch 0; more than there are where the host does not tell. slots: (up, get, down, [hear]) of
+    `tree` in slots, 0 where a node has none; None where it has no slots.
     """
 
     number: int
     near: "list[int]"
     parent: int
     children: "list[int]"
+    span: int
     phases: "list[tuple[list[tuple[int, int]], dict[int, int]]]"
     slots: "Slots | None"
 
@@ -171,6 +175,9 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.members = _ids(record, "members")
     if not run.members:
         raise CoreError("members is empty")
+    run.sizes = _numbers(record, "sizes", 0, run.points) if "sizes" in record else []
+    if run.sizes and sum(run.sizes) + run.sizes[-1] * (len(run.members) - len(run.sizes)) != run.points:
+        raise CoreError("sizes are not those of %d points at %d nodes" % (run.points, len(run.members)))
     run.dataset = _dataset(record)
     run.data_bits = run.bits
     if run.kind == "survey":
@@ -242,11 +249,14 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     rows.near = _ids(record, "near")
     rows.parent = 0
     rows.children = []
+    rows.span = _MAX_ID
     rows.phases = []
     rows.slots = None
     if "phases" not in record:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
+        if "span" in record:
+            rows.span = _whole(record, "span", 1, _MAX_ID)
         if "slots" in record:
             rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
         return rows

@@ -5,7 +5,7 @@ What stands here twice can't be added twice: a child's sum replaces the last one
 
 from hashlib import sha256
 
-from dcka_core import session
+from dcka_core import possible
 from dcka_core.errors import MessageError
 from dcka_core.lloyd import assign
 from dcka_core.tree_messages import HASH_BYTES, Up, centres_hash
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 FULL_STEPS = 32
 
 
-class Sums(session.Session):
+class Sums(possible.Possible):
     """The layer of a node in a run of `tree` that adds up; what a step starts from, and when it is said, is above it.
 
-    epoch: (number, node, boot). parent: 0 without one.
+    parent: 0 without one.
     """
 
-    epoch: "tuple[int, int, int]"
     parent: int
 
     def _add_nothing(self) -> None:
@@ -76,19 +75,20 @@ class Sums(session.Session):
         # Differences have none: they are to the sums of this very commit.
         if message.start and message.start != self._start:
             raise MessageError("hash")
-        if message.squares < self.moment(message.sums):
-            raise MessageError("value")
         sender = message.sender
+        self.require_set(sender, message.contributors)
         known = self._latest.pop(sender, None)
-        fresh = known if known and known.step == self._step else None
-        if not message.contributors or message.contributors & self._contributors():
-            reason = "overlap"
-        elif fresh is None or fresh.contributors != message.contributors:
-            self._latest[sender] = message
-            return
-        else:
-            same = fresh.sums == message.sums and fresh.squares == message.squares
-            reason = "duplicate" if same else "conflict"
+        same = known if known and known.contributors == message.contributors else None
+        reason = self.doubt_sums(message, same)
+        if not reason:
+            if message.contributors & self._contributors():
+                reason = "overlap"
+            elif same is None or same.step != self._step:
+                self._latest[sender] = message
+                return
+            else:
+                agreed = same.sums == message.sums and same.squares == message.squares
+                reason = "duplicate" if agreed else "conflict"
         if known:
             self._latest[sender] = known
         raise MessageError(reason)

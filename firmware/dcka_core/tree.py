@@ -7,6 +7,7 @@ from dcka_core import ticks
 from dcka_core.errors import MessageError
 from dcka_core.lloyd import update_centres
 from dcka_core.messages import CONVERGED, FINAL, KEPT, Commit, is_change, read_commit
+from dcka_core.possible import size
 from dcka_core.session import EPOCH_PHASE
 from dcka_core.sums import FULL_STEPS, Sums
 from dcka_core.tree_messages import encode_change, read_change, read_up
@@ -39,6 +40,7 @@ class Session(Sums):
         self._add_nothing()
         self._absent = 0
         self._farewells = 0
+        self._answered_at: int | None = None
         self._repeat_at = now
         self._epochs: Epochs | None = None
         # Rule 5: a root that comes back is no root any more, or two commits of one step could differ.
@@ -48,7 +50,7 @@ class Session(Sums):
         self.children = list(self.rows.children)
         self.unheard: list[int] = []
         self.stall_at = ticks.add(now, self.stall_ms(0))
-        if held:
+        if held and self._believes(held):
             self._adopt(held, now)
         else:
             self._begin(0, self.start_centres(), now)
@@ -56,6 +58,15 @@ class Session(Sums):
             # It may have missed an epoch: who knows of one will say so.
             self._trouble().tell(now)
         self._settle(now)
+
+    def _believes(self, held: Commit) -> bool:
+        """Whether what flash or a neighbour held can be; it came before the run that it is of was known."""
+        try:
+            self.require_commit(held)
+        except MessageError as error:
+            self.lost.append(error.reason)
+            return False
+        return True
 
     # ---- events ----
 
@@ -72,10 +83,14 @@ class Session(Sums):
         change = is_change(payload)
         commit = read_change(payload, self.run, self.held) if change else read_commit(payload, self.run)
         if commit.beats(self.held):
+            self.require_commit(commit)
+            if self.root and commit.epoch == self.epoch:
+                # This node's own, and it has not made it.
+                raise MessageError("epoch")
             self._adopt(commit, now)
             self._settle(now)
         elif self.done and commit.flags & FINAL and self.held and self.held.beats(commit):
-            self.publish_held()
+            self.answer(now)
 
     def tick(self, now: int) -> "list[int]":
         """Patience has run out: say again what was said, with what has come since; name who is missed."""
@@ -112,7 +127,9 @@ class Session(Sums):
 
     def may_commit(self, sender: int) -> bool:
         """Whose commits are listened to: the neighbours', and everybody's before a mint."""
-        return sender in self.rows.near or (self._epochs is not None and self._epochs.looks_at(sender))
+        if sender in self.rows.near:
+            return True
+        return self._epochs is not None and self._epochs.looks_at(sender) and str(sender) not in self.struck
 
     def stall_ms(self, doublings: int) -> int:
         """How long to wait for a commit, in ms.
@@ -141,14 +158,30 @@ class Session(Sums):
     def go_on_without(self) -> bool:
         """Rule 10: commit without those who are missing, where more than half are there; False where they aren't."""
         inside = self._contributors()
-        self.stalled = 2 * _size(inside) <= len(self.run.members)
+        self.stalled = 2 * size(inside) <= len(self.run.members)
         if not self.stalled:
             self._absent = self._everyone & ~inside
         return not self.stalled
 
+    def forget(self, who: int, now: int) -> None:
+        """A neighbour is in quarantine: what it has said does not count, and a parent is as good as dead."""
+        self._latest.pop(who, None)
+        if self.parent == who:
+            self.parent = 0
+            self.stall_at = ticks.add(now, self.stall_ms(0))
+        self._settle(now)
+
+    def answer(self, now: int) -> None:
+        """Somebody lacks what this node holds: say it, twice in a patience at most, however often one asks."""
+        if self._answered_at is None or ticks.diff(now, self._answered_at) * 2 >= self.run.patience_ms:
+            self._answered_at = now
+            self.publish_held()
+
     # ---- sums ----
 
     def _receive_sums(self, sender: int, payload: "bytes | memoryview", now: int) -> None:
+        if sender not in (self.rows.near if self.epoch[0] else self.rows.children):
+            raise MessageError("stranger")
         try:
             message = read_up(payload, self.run, self._latest, self.held)
         except MessageError as error:
@@ -158,8 +191,6 @@ class Session(Sums):
             raise
         if message.sender != sender:
             raise MessageError("sender")
-        if sender not in (self.rows.near if self.epoch[0] else self.rows.children):
-            raise MessageError("stranger")
         if message.epoch < self.epoch and not self.done:
             self._trouble().correct(now)
             raise MessageError("epoch")
@@ -167,7 +198,7 @@ class Session(Sums):
             # In a new epoch all neighbours are listened to, and most speak to others.
             return
         if message.step < self._step or self.done:
-            self.publish_held()
+            self.answer(now)
             raise MessageError("stale")
         self._take(message)
         if sender not in self.children:
@@ -237,6 +268,7 @@ class Session(Sums):
     def _adopt(self, commit: Commit, now: int) -> None:
         own = self.root and commit.epoch == self.epoch
         before = self.held
+        self._answered_at = None
         self.keep(commit)
         self._spread(before)
         if self._epochs:
@@ -286,11 +318,3 @@ class Session(Sums):
         if absent:
             report["missing"] = self.ids(absent)
         self.tell("step", report)
-
-
-def _size(members: int) -> int:
-    count = 0
-    while members:
-        members &= members - 1
-        count += 1
-    return count

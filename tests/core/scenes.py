@@ -75,6 +75,11 @@ def shortest_tree(near, root):
     return parents
 
 
+def span(parents, node):
+    """How many nodes a subtree has."""
+    return 1 + sum([span(parents, child) for child in parents if parents[child] == node])
+
+
 def tree_rows(number, parents, near=None):
     """The rows of a tree, by id. near: who is within reach of whom; everybody where nothing is said."""
     return {
@@ -83,6 +88,7 @@ def tree_rows(number, parents, near=None):
             "run": number,
             "parent": parents[node],
             "children": sorted([child for child in parents if parents[child] == node]),
+            "span": span(parents, node),
             "near": sorted([other for other in (near[node] if near else parents) if other != node]),
         }
         for node in parents
@@ -176,6 +182,7 @@ class Scene:
             "depth": depth(self.links) if self.kind == "tree" else 0,
             "dataset": DATASET.hex(),
             "points": sum([len(self.data[node]) for node in self.data]) // self.n,
+            "sizes": [len(self.data[node]) // self.n for node in members],
             "n": self.n,
             "bits": self.bits,
             "k": 3,

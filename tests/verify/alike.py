@@ -9,6 +9,7 @@ from dcka_core.tree_messages import Up
 
 NOW = 1 << 20
 LATER = NOW + (1 << 20)
+NEVER = 1 << 60
 # What all states share, or what follows from the rest.
 SHARED = {
     "_load",
@@ -76,6 +77,9 @@ def set_back(machine: Any) -> None:
     session.stalled = False
     session.deadline = None if session.done else NOW
     session._farewells = 0
+    session._answered_at = None
+    # Floods are a matter of time.
+    session._most, session._patiences, session._counted_at = NEVER, 0, None
     session._repeat_at = session.stall_at = NOW
     epochs = session._epochs
     if epochs is not None:

@@ -4,7 +4,7 @@ from searched import Weak
 
 from dcka_core import epochs, tree
 from dcka_core.messages import Commit
-from dcka_core.tree import _size
+from dcka_core.possible import size
 from dcka_core.tree_messages import Up
 
 
@@ -36,7 +36,7 @@ class SetsAreCounts(Weak):
 
     class Session(NoOverlapCheck.Session):
         def _settle(self, now: int) -> None:
-            count = 1 + sum(_size(up.contributors) for up in self._latest.values() if up.step == self._step)
+            count = 1 + sum(size(up.contributors) for up in self._latest.values() if up.step == self._step)
             if self.root and not self.done and count >= len(self.run.members):
                 self._absent = self._everyone & ~self._contributors()
             super()._settle(now)

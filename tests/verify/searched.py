@@ -74,6 +74,7 @@ class Machines:
         self.commits: dict[Kept, Commit] = {}
         self._numbers: dict[Any, int] = {}
         self._known: dict[Any, Outcome] = {}
+        self._honest = weak is None
         self._weak = weak or Weak()
         self.whole = whole
         if whole:
@@ -274,6 +275,8 @@ class Machines:
                         Effect(self._message(kind[0], int(sender), bytes(action[2]), flash), "", b"", None)
                     )
         session = machine.session
+        if self._honest and session.quarantine is not None:
+            raise Violation(f"node {machine._id} suspects a neighbour: {machine.dropped}")
         minted = session.root and session.epoch != before and session.epoch[0] > 0
         return Outcome(self._number(machine, flash), tuple(effects), minted)
 

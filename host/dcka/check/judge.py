@@ -11,6 +11,7 @@ from dcka.check.verdict import Findings, Verdict
 from dcka.inject.dataset import Dataset
 from dcka.inject.readings import ReadingSet
 from dcka.runs.outcome import Outcome
+from dcka.runs.summary import struck_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,10 @@ def check(
     if dataset.agreed is not None:
         _check_agreed(dataset, surveyed, found)
     found.figures["scale"] = dataset.grid.scale
+    struck = outcome.quarantined
+    found.figures["quarantined"] = {
+        str(node): {str(by): why for by, why in said.items()} for node, said in struck.items()
+    }
     if whole is not None and dataset.grid.scale != "one":
         found.hold(
             f"scale {dataset.grid.scale}: each column is measured by its width on the grid, so SSD and errors are in "
@@ -49,6 +54,8 @@ def check(
         check_tree(whole, found)
     elif whole is not None:
         check_gossip(whole, found)
+    for node, said in struck.items():
+        found.hold(struck_words(node, said))
     return found.verdict()
 
 

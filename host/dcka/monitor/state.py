@@ -205,8 +205,14 @@ def _seen(status: NodeStatus) -> tuple[object, ...]:
         status.waiting,
         status.twin,
         status.stalled,
+        tuple(status.quarantined.items()),
         tuple(sorted(status.dropped.items())),
     )
+
+
+def held_words(status: NodeStatus) -> str:
+    """`node 3 (sums)`: whom a node holds in quarantine, and why."""
+    return clean(", ".join(f"node {node} ({why})" for node, why in status.quarantined.items()))
 
 
 def _holds(status: NodeStatus) -> str:
@@ -220,7 +226,10 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
     names = ("node", "state", "boot", "run", "step", "rows", "dataset", "heap", "problem")
     data = {name: getattr(status, name) for name in names}
     data |= {"dropped": dict(status.dropped), "waiting": list(status.waiting), "stalled": status.stalled}
-    data["retained"] = retained
+    data |= {
+        "quarantined": {str(node): why for node, why in status.quarantined.items()},
+        "retained": retained,
+    }
     words = [f"node {status.node} {status.state}"]
     if retained:
         words.append("(retained)")
@@ -236,6 +245,8 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
         words.append("stalled: half of the nodes or more are missing")
     if status.waiting:
         words.append(f"waits for {clean(', '.join(map(str, status.waiting[:12])))}")
+    if status.quarantined:
+        words.append(f"holds {held_words(status)} in quarantine")
     if status.twin:
         words.append("is there twice")
     if status.problem:
@@ -246,5 +257,5 @@ def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool)
         "status",
         ", ".join([" ".join(words[: 1 + retained]), *words[1 + retained :]]),
         data,
-        not status.online,
+        not status.online or bool(status.quarantined),
     )

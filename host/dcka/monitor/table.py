@@ -9,7 +9,7 @@ from rich.text import Text
 from dcka.monitor.events import clean, counts
 from dcka.monitor.progress import WITHOUT_SSD
 from dcka.monitor.sparkline import sparkline
-from dcka.monitor.state import NetworkState, NodeView
+from dcka.monitor.state import NetworkState, NodeView, held_words
 from dcka.mqtt.readiness import named
 
 SHOWN_EVENTS = 8
@@ -134,6 +134,8 @@ def _remarks(view: NodeView, now: float, member: bool) -> str:
         words.append("there twice")
     if status.stalled:
         words.append("stalled")
+    if status.quarantined:
+        words.append(f"quarantine: {held_words(status)}")
     if status.waiting:
         words.append(f"waits for {', '.join(map(str, status.waiting[:8]))}")
     if status.problem:

@@ -52,6 +52,7 @@ class NodeStatus:
     dropped: Mapping[str, int] = field(default_factory=dict)
     twin: bool = False
     stalled: bool = False
+    quarantined: Mapping[int, str] = field(default_factory=dict)
     until_ms: int = 0
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -123,9 +124,21 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         dropped=dropped,
         twin=record.get("twin") is True,
         stalled=record.get("stalled") is True,
+        quarantined=quarantined(record),
         until_ms=whole(record, "until_ms", 0),
         record=record,
     )
+
+
+def quarantined(record: Mapping[str, Any]) -> dict[int, str]:
+    """Whom a status or a result says that its node holds in quarantine, and why. Raises PayloadError."""
+    said = record.get("quarantined", {})
+    if not isinstance(said, dict) or any(
+        not node.isdecimal() or len(node) > 5 or not isinstance(why, str) or len(why) > 20
+        for node, why in said.items()
+    ):
+        raise PayloadError("quarantined is no table of reasons by node")
+    return {int(node): why for node, why in said.items()}
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:

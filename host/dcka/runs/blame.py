@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dcka.mqtt.readiness import TWINS, named
 from dcka.mqtt.statuses import NodeStatus, Statuses
 from dcka.runs.plan import RunPlan
+from dcka.runs.summary import struck_words
 
 STALLED = "stalled"
 """The first word of the sentence for a run of `tree` with too few members to go on."""
@@ -28,6 +29,13 @@ def missed(
     twins = sorted(statuses.twins & set(plan.members))
     if twins:
         return twins, f"{named(twins)}: {TWINS}"
+    nodes, reason = _cause(plan, statuses, without, steps)
+    return nodes, "; ".join([reason, *_quarantined(plan, statuses)])
+
+
+def _cause(
+    plan: RunPlan, statuses: Statuses, without: list[int], steps: Mapping[int, int]
+) -> tuple[list[int], str]:
     causes = (
         _stalled(plan, statuses) or _gone(plan, without, statuses, steps),
         _unwilling(plan, without, statuses),
@@ -35,6 +43,17 @@ def missed(
         _waited_for(plan, without, statuses, steps),
     )
     return next((cause for cause in causes if cause), (sorted(without), f"no result from {named(without)}"))
+
+
+def _quarantined(plan: RunPlan, statuses: Statuses) -> list[str]:
+    """For each node that its neighbours take nothing from any more: at whom, and why."""
+    found: dict[int, dict[int, str]] = {}
+    for by in plan.members:
+        status = statuses.get(by)
+        if status is not None and status.run == plan.number:
+            for node, why in status.quarantined.items():
+                found.setdefault(node, {})[by] = why
+    return [struck_words(node, found[node]) for node in sorted(found)]
 
 
 def stubborn(plan: RunPlan, statuses: Statuses) -> bool:

@@ -1,7 +1,7 @@
 """What the nodes publish during a run: checked against the run's record, and kept once each."""
 
 from dcka.mqtt.connection import Message
-from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
+from dcka.mqtt.statuses import PayloadError, quarantined, read_object, whole, wholes
 from dcka.runs.ledgers import require_ledger
 from dcka.runs.plan import Json, RunPlan
 from dcka_core.errors import MessageError
@@ -69,6 +69,7 @@ class Collector:
         if record["flags"] > _ALL_FLAGS or not set(wholes(record, "missing")) <= self._members:
             raise PayloadError("flags or missing are out of bounds")
         require_ledger(record)
+        quarantined(record)
         known = self.results.get(node)
         if known is not None and not known.get("rebuilt"):
             if _proper(record) == _proper(known):

@@ -6,6 +6,7 @@ from typing import Any
 
 from dcka.config.state import State
 from dcka.errors import DckaError, UsageError
+from dcka.mqtt.statuses import quarantined
 from dcka_core.errors import CoreError
 from dcka_core.messages import FINAL, Commit, read_commit
 from dcka_core.record import read_run
@@ -112,6 +113,17 @@ class Outcome:
             ever = decode_commit(self, node).missing
             found.update(one for index, one in enumerate(self.members) if ever >> index & 1)
         return sorted(found)
+
+    @property
+    def quarantined(self) -> dict[int, dict[int, str]]:
+        """Who was held in quarantine in this run: by which nodes, and why."""
+        found: dict[int, dict[int, str]] = {}
+        told = [*self.results.items()]
+        told += [(node, status) for node, status in self.statuses.items() if status.get("run") == self.run]
+        for by, record in told:
+            for node, why in quarantined(record).items():
+                found.setdefault(node, {})[by] = why
+        return {node: dict(sorted(found[node].items())) for node in sorted(found)}
 
     @property
     def whole(self) -> bool:

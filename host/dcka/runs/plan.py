@@ -112,6 +112,7 @@ def plan(
         record |= {"slots": config.run.slots, "max_slots": config.run.max_slots}
     else:
         record |= {"root": made.root, "depth": made.depth}
+        record["sizes"] = _sizes(dataset, made.members)
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
         if seeding is not None:
@@ -121,6 +122,10 @@ def plan(
             "kmeans++ starts from what the nodes have drawn; plan it with dcka.runs.seed.plan_from"
         )
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
+    _, limit = smallest(made.members, max_message or {})
+    if "sizes" in record and len(encoded(record)) > limit:
+        # Of so many nodes only the total travels: what each has put in is then held against that alone.
+        del record["sizes"]
     period_ms, told = _put_slots(config.run.slot_ms, record, rows)
     notes += told
     bound = _bound(checked(record, rows), record, rows, max_message or {})
@@ -174,6 +179,14 @@ def _put_slots(slot_ms: int, record: Json, rows: dict[int, Json]) -> tuple[int, 
         way = "whatever slot_ms is" if boards is None else f"from slot_ms = {boards} on they do"
         notes.append(f"ESP32 boards would not sleep in these slots, for want of time to associate: {way}")
     return period_ms, tuple(notes)
+
+
+def _sizes(dataset: Json, members: Sequence[int]) -> list[int]:
+    """How many points each member has, in index order; the last stands for all that follow."""
+    sizes = [int(dataset["nodes"][str(node)]["rows"]) for node in members]
+    while len(sizes) > 1 and sizes[-1] == sizes[-2]:
+        sizes.pop()
+    return sizes
 
 
 def points_of(config: Config, dataset: Json) -> int:

@@ -16,7 +16,8 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
     `ssd`: the network's, None where the run did not finish. In `tree` it belongs to the centres before the last
     update, which are the final ones in a run that converged; in `gossip` to the nodes' final centres. `centres`,
     `counts`: of the last commit of the lowest id that has made one, else None. `missing`: whose readings are not in
-    every step, and who gave no result. `broadcasts`, `payload_bytes`:
+    every step, and who gave no result. `quarantined`: by id who did not keep to the rules, by which of its neighbours'
+    word, and why. `broadcasts`, `payload_bytes`:
     consensus messages of all nodes; `heap_bytes`: live, of the largest node; None where no node has told. `ledger`:
     by id what each has counted, with its modelled charge (docs/energy.md); of the largest of these are `worst_node` and
     `worst_node_mah`. `board_times`: whether the times in it are those of boards, and not of a desktop. `awake_share`:
@@ -29,6 +30,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
     worst = worst_node(counted)
     source = min(outcome.commits, default=None)
     commit = None if source is None else decode_commit(outcome, source)
+    struck = outcome.quarantined
     shares = [entry.awake_share for entry in counted.values() if entry.asleep_ms is not None]
     return {
         "run": outcome.run,
@@ -55,6 +57,9 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
         "counts": None if commit is None else list(commit.counts),
         "empty": None if commit is None else commit.counts.count(0),
         "missing": outcome.missing,
+        "quarantined": {
+            str(node): {str(by): why for by, why in said.items()} for node, said in struck.items()
+        },
         "waiting": outcome.waiting,
         "reason": outcome.reason,
         "rejected": outcome.rejected,
@@ -64,6 +69,7 @@ def summary(outcome: Outcome, dataset_record: Mapping[str, Any]) -> dict[str, An
 def text(record: Mapping[str, Any]) -> str:
     """The summary for a person: a headline, the costs, and a table of the centres."""
     lines = [_headline(record)]
+    lines += [struck_words(int(node), said) for node, said in record["quarantined"].items()]
     if record["broadcasts"] is not None:
         slots = f" in {record['slots']:,} slots" if record["slots"] else ""
         lines.append(
@@ -79,6 +85,11 @@ def text(record: Mapping[str, Any]) -> str:
     if record["empty"]:
         lines.append(f"clusters without points, which keep their place: {record['empty']}")
     return "\n".join(lines)
+
+
+def struck_words(node: int, said: Mapping[Any, str]) -> str:
+    """`node 3 is in quarantine at nodes 1 and 2 (sums)`: whose messages its neighbours take no more, and why."""
+    return f"node {node} is in quarantine at {named(int(by) for by in said)} ({', '.join(sorted(set(said.values())))})"
 
 
 def charge(record: Mapping[str, Any]) -> str:

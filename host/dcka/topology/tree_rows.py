@@ -19,10 +19,12 @@ MOST_ROOTS = 32
 
 @dataclass(frozen=True)
 class TreeRow:
-    """`parent`: an id, 0 at the root. `children`: ids, ascending. `near`: the ids within radio reach."""
+    """`parent`: an id, 0 at the root. `children`: ids, ascending. `span`: how many nodes its subtree has. `near`: the
+    ids within radio reach."""
 
     parent: int
     children: tuple[int, ...]
+    span: int
     near: tuple[int, ...]
 
 
@@ -161,5 +163,8 @@ def _assembled(near: Neighbours, root: int, parents: Mapping[int, int]) -> Tree:
         members.append(node)
         depth = max(depth, level)
         stack.extend((child, level + 1) for child in reversed(children[node]))
-    rows = {node: TreeRow(parents[node], tuple(children[node]), near[node]) for node in near}
+    spans: dict[int, int] = {}
+    for node in reversed(members):
+        spans[node] = 1 + sum(spans[child] for child in children[node])
+    rows = {node: TreeRow(parents[node], tuple(children[node]), spans[node], near[node]) for node in near}
     return Tree(root, tuple(members), rows, depth)

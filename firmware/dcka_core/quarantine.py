@@ -1,0 +1,97 @@
+"""Neighbours that do not keep to the rules (protocol, section 5, "Quarantine"): whose fault it is, what comes of it.
+
+A node loads this file when something comes that nobody sends who keeps to the rules, or more than anybody can send.
+Most runs do without.
+"""
+
+from dcka_core.actions import UNSUBSCRIBE
+from dcka_core.codec import Reader
+from dcka_core.errors import MessageError
+from dcka_core.messages import CHANGE, UP, read_head
+from dcka_core.session import topics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# A neighbour may be wrong so often in a run, less one: what was damaged on its way is not its fault.
+_FAULTS = 4
+_MALFORMED = ("length", "value", "version")
+
+
+class Quarantine:
+    """What a node holds against its neighbours in a run; who is in quarantine is the session's: `struck`."""
+
+    def __init__(self, session: "Any") -> None:
+        self._node = session
+        self._faults: dict[int, int] = {}
+        # What has come since this was loaded: at first everybody may have sent as much as in all the run before.
+        self._heard: dict[int, int] = {}
+
+    def suspect(self, topic: str, payload: "bytes | memoryview", reason: str, now: int) -> bool:
+        """A message came on `topic`, and was dropped for `reason`, if any. Whether somebody is in quarantine for it."""
+        node = self._node
+        sender = int(topic[topic.rfind("/") + 1 :])
+        if sender not in node.rows.near:
+            return False
+        if not reason:
+            self._heard[sender] = self._heard.get(sender, 0) + 1
+            if self._heard[sender] > node.often(now):
+                self._strike(sender, "flood", now)
+                return True
+        elif self._is_fault(sender, payload, reason):
+            self._faults[sender] = self._faults.get(sender, 0) + 1
+            if self._faults[sender] >= _FAULTS:
+                self._strike(sender, "malformed" if reason in _MALFORMED else reason, now)
+                return True
+        return False
+
+    # ---- whose fault ----
+
+    def _is_fault(self, sender: int, payload: "bytes | memoryview", reason: str) -> bool:
+        """Whether the neighbour itself must have said it: of this run, under its name, and no other can be behind it.
+
+        Noise names nobody. Differences may be right, and what this node adds them to forged by somebody else. Sums of
+        several nodes that contradict earlier ones may come from any of these.
+        """
+        run = self._node.run
+        try:
+            reader = Reader(payload)
+            kind = payload[0] & 15 if len(payload) else 0
+            if read_head(reader, kind)[:2] != (run.number, sender):
+                return False
+            if kind == CHANGE or (kind == UP and reader.byte() & 1):
+                return reason == "length"
+            if reason != "conflict":
+                return True
+            from dcka_core.tree_messages import read_up
+
+            alone: bool = read_up(payload, run).contributors == 1 << run.members.index(sender)
+            return alone
+        except MessageError:
+            # Too short even to say whose it is; or to be of one of several forms.
+            return False
+
+    # ---- what comes of it ----
+
+    def _strike(self, who: int, reason: str, now: int) -> None:
+        """Until the run ends nothing is heard of this neighbour: to this node it is as one that has died."""
+        node = self._node
+        rows = node.rows
+        node.struck[str(who)] = reason
+        before = topics(rows) + node.asked
+        rows.near.remove(who)
+        if rows.phases:
+            for phase in rows.phases:
+                phase[1].pop(who, None)
+        else:
+            for group in (rows.children, node.children, node.unheard):
+                if who in group:
+                    group.remove(who)
+            if rows.parent == who:
+                rows.parent = 0
+        end = "/%d" % who
+        node.asked[:] = [topic for topic in node.asked if not topic.endswith(end)]
+        after = topics(rows) + node.asked
+        node.out.extend([(UNSUBSCRIBE, node.prefix + topic) for topic in before if topic not in after])
+        node.forget(who, now)
