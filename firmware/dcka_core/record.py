@@ -23,8 +23,8 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of a survey's commits: halves of 32 bits.
-_SURVEY_BITS = 16
+# Of a survey's commits, halves of 32 bits, and a score's.
+_STATE_BITS = 16
 _GOSSIP_NUMBERS = (
     ("slots", 0, 1 << 20),
     ("max_slots", 1, 1 << 20),
@@ -40,7 +40,8 @@ class Run:
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
-    leads to; its `bits` are those of a number in its commits.
+    leads to; its `bits`, and a score's, are those of a number in its commits.
+    scored: the centres that a score is about, K·n integers; its `k` counts rows.
     part: the part of the core that the run needs, "duty"
     for `tree` in slots, which alone has slot_ms and period.
     """
@@ -73,6 +74,7 @@ class Run:
     tail_ppm: int
     scale: str
     grid_bits: int
+    scored: "list[int]"
     slot_ms: int
     period: int
 
@@ -147,11 +149,15 @@ def read_run(record: "dict[str, Any]") -> Run:
     run = Run()
     _whole(record, "v", 1, 1)
     run.number = _whole(record, "run", 1, _SEED_LIMIT)
-    run.kind = _word(record, "kind", ("tree", "gossip", "survey", "idle"))
+    run.kind = _word(record, "kind", ("tree", "gossip", "survey", "score", "idle"))
     if run.kind == "idle":
         return run
     if run.kind == "survey":
         record = _with_shape(record, run)
+    elif run.kind == "score":
+        from dcka_core import score_record
+
+        record = score_record.read_score(record, run, _whole, _numbers)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -163,7 +169,9 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.data_bits = run.bits
     if run.kind == "survey":
         run.grid_bits = run.bits
-        run.data_bits, run.bits = 32, _SURVEY_BITS
+        run.data_bits, run.bits = 32, _STATE_BITS
+    elif run.kind == "score":
+        run.bits = _STATE_BITS
     run.init = _word(record, "init", ("local", "shared", "given"))
     run.centres = None
     if run.init == "given":
