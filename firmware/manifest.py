@@ -33,10 +33,13 @@ FILES = (
     "dcka_core/kernel_viper_sorted_2.py",
     "dcka_core/kernel_viper_sorted_3.py",
     "dcka_core/kernels.py",
+    "dcka_core/labels.py",
     "dcka_core/lloyd.py",
     "dcka_core/member.py",
     "dcka_core/messages.py",
     "dcka_core/node.py",
+    "dcka_core/offers.py",
+    "dcka_core/ordered.py",
     "dcka_core/parts.py",
     "dcka_core/points.py",
     "dcka_core/record.py",
@@ -44,6 +47,8 @@ FILES = (
     "dcka_core/score_plain.py",
     "dcka_core/score_record.py",
     "dcka_core/score_viper.py",
+    "dcka_core/seeding.py",
+    "dcka_core/seeding_record.py",
     "dcka_core/session.py",
     "dcka_core/slot_record.py",
     "dcka_core/slots.py",
@@ -71,7 +76,7 @@ FILES = (
     "dcka_device/wifi.py",
 )
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
-ASKED = ("dcka_core/tree.py",)
+ASKED = ("dcka_core/starts.py", "dcka_core/tree.py")
 # Paths as they are imported; the build finds them among the installed packages.
 LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
 # What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.

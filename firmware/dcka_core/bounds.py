@@ -1,5 +1,6 @@
 """How large a run's messages can get. The host asks before it starts a run; no node needs this file."""
 
+from dcka_core.seeding_record import BESIDE
 from dcka_core.tree_messages import HASH_BYTES
 
 TYPE_CHECKING = False
@@ -31,6 +32,10 @@ def message_bound(run: "Run", groups: int = 1) -> int:
         clusters = varint_bytes(run.k) * (run.k + 2)
         window = members + clusters + 1 + 2 * 4 * run.k * run.n
         return max(commit, head + 10 + groups * run.rows * width + window)
+    if run.kind == "seeding":
+        # Point, id, E and T in pieces of three bytes at most; a row without is one byte.
+        offer = 3 * (run.n + BESIDE) + run.k
+        return max(commit, head + HASH_BYTES + 3 + members + offer + 10)
     if run.kind == "survey":
         return max(commit, head + HASH_BYTES + 3 + members + _survey_sums(run) + 10)
     largest = run.points * ((1 << run.bits) - 1)

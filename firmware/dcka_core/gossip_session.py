@@ -150,8 +150,10 @@ class Session(session.Session):
     def _enter(self, step: int, centres: "list[int] | None", moved: bool, silent: bool) -> None:
         run = self.run
         self._centres = centres
-        if centres is None or silent:
+        if silent:
             sums, self._own_ssd = [0] * run.rows, 0
+        elif centres is None:
+            sums, self._own_ssd = self.first_sums(), 0
         else:
             sums, self._own_ssd = assign(self.points, centres, run.k)
         digest = sha256()
@@ -165,7 +167,7 @@ class Session(session.Session):
         gossip = self._gossip
         step = gossip.step
         own = self._centres
-        previous = own if own is not None and (step or run.init != "local") else self.shared_centres()
+        previous = own if own is not None and (step or run.common) else self.shared_centres()
         # Floors can lift the ratio of tiny masses above the grid, where a squared distance would leave 31 bits.
         top = (1 << run.bits) - 1
         centres = [min(top, value) for value in update_centres(gossip.mass, run.k, run.n, previous)]

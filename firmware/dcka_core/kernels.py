@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dcka_core.lloyd import Plan
+    from dcka_core.lloyd import Kernel, Plan
     from dcka_core.points import Points
 
 _FLAT = (2, 3, 4, 5, 6, 7, 8, 16)
@@ -47,8 +47,7 @@ def plan(points: "Points", k: int) -> "Plan":
         except (ImportError, ValueError, SyntaxError):
             # No emitter for this machine: SyntaxError from source, ValueError from a foreign .mpy, ImportError on
             # CPython.
-            plain = _take("kernel")
-            return k, plain.accumulate_2d if points.n == 2 else plain.accumulate, None, None, "plain"
+            return k, _plain(points), None, None, "plain"
         except MemoryError:
             # A scattered heap: rather slow than not at all.
             if name == _BARE:
@@ -56,6 +55,23 @@ def plan(points: "Points", k: int) -> "Plan":
             if not labels:
                 name = _BARE
             labels = False
+
+
+def bare(points: "Points") -> "Kernel":
+    """A kernel for these points that needs no table, and so takes any part of a block in any order."""
+    if sys.implementation.name == "micropython":
+        _forget("kernels")
+    try:
+        kernel: Kernel = _take(_BARE).accumulate
+    except (ImportError, ValueError, SyntaxError):
+        return _plain(points)
+    return kernel
+
+
+def _plain(points: "Points") -> "Kernel":
+    plain = _take("kernel")
+    kernel: Kernel = plain.accumulate_2d if points.n == 2 else plain.accumulate
+    return kernel
 
 
 def _fastest(n: int, k: int) -> str:

@@ -6,15 +6,16 @@ if TYPE_CHECKING:
 
 # All modules of parts, in one string: a dictionary would take 400 bytes of every node's heap.
 MODULES = (
-    "record points blocks fold_viper intake starts tree sums tree_messages epochs duty slots slot_record"
-    " gossip_session gossip spread survey survey_state survey_grid survey_points"
+    "record points blocks fold_viper intake starts ordered labels tree sums tree_messages epochs duty slots slot_record"
+    " gossip_session gossip spread survey survey_state survey_grid survey_points seeding seeding_record offers"
     " score score_record score_plain score_viper indices"
 )
 
 
 def part(name: str) -> "Any":
-    """The module of the part `name`: record, points, intake, starts, tree, epochs, duty, gossip, survey, survey_grid,
-    survey_points, score or indices. None for "", which only asks the shell to drop what is loaded.
+    """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, gossip, survey,
+    survey_grid, survey_points, seeding, score or indices. None for "", which only asks the shell to drop what is
+    loaded.
     """
     if not name:
         return None

@@ -7,6 +7,7 @@ from dcka_core.errors import CoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     Slots = tuple[int, int, int, list[int]]
@@ -23,8 +24,13 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of a survey's commits, halves of 32 bits, and a score's.
+# Of the commits of a survey and a score (halves of 32 bits) and of a seeding (ids).
 _STATE_BITS = 16
+# One text each: of a tuple's, every one would stay among the interpreter's names.
+_KINDS = "tree gossip survey seeding score idle"
+_STARTS = "local sorted snake partition shared kmeans++ given"
+# Whose centres are in the record.
+_DRAWN = "kmeans++ given"
 _GOSSIP_NUMBERS = (
     ("slots", 0, 1 << 20),
     ("max_slots", 1, 1 << 20),
@@ -36,12 +42,14 @@ _GOSSIP_NUMBERS = (
 class Run:
     """A run as every node sees it (protocol, section 3).
 
-    members: ids, index = position. centres: K·n integers for `given`, else None. rows: numbers in a node's sums,
+    members: ids, index = position. centres: K·n integers for `given` and `kmeans++`, else None.
+    common: whether all nodes start from the same centres. rows: numbers in a node's sums,
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
-    leads to; its `bits`, and a score's, are those of a number in its commits.
-    scored: the centres that a score is about, K·n integers; its `k` counts rows.
+    leads to; its `bits`, as those of a seeding and a score, are those of a number in its commits, and its `k` their
+    rows.
+    scored: the centres that a score is about, K·n integers.
     part: the part of the core that the run needs, "duty"
     for `tree` in slots, which alone has slot_ms and period.
     """
@@ -59,6 +67,7 @@ class Run:
     k: int
     rows: int
     init: str
+    common: bool
     seed: int
     centres: "list[int] | None"
     max_steps: int
@@ -102,11 +111,11 @@ def _whole(record: "dict[str, Any]", key: str, low: int, high: int) -> int:
     return value
 
 
-def _word(record: "dict[str, Any]", key: str, words: "tuple[str, ...]") -> str:
+def _word(record: "dict[str, Any]", key: str, words: "Sequence[str]") -> str:
     value = record.get(key)
     if value not in words:
         raise CoreError("%s is %r: one of %s is needed" % (key, value, ", ".join(words)))
-    return value  # type: ignore[no-any-return]
+    return value  # type: ignore[return-value]
 
 
 def _numbers(record: "dict[str, Any]", key: str, low: int, high: int) -> "list[int]":
@@ -149,15 +158,19 @@ def read_run(record: "dict[str, Any]") -> Run:
     run = Run()
     _whole(record, "v", 1, 1)
     run.number = _whole(record, "run", 1, _SEED_LIMIT)
-    run.kind = _word(record, "kind", ("tree", "gossip", "survey", "score", "idle"))
+    run.kind = _word(record, "kind", _KINDS.split())
     if run.kind == "idle":
         return run
     if run.kind == "survey":
         record = _with_shape(record, run)
-    elif run.kind == "score":
-        from dcka_core import score_record
+    elif run.kind == "seeding":
+        from dcka_core.seeding_record import with_shape
 
-        record = score_record.read_score(record, run, _whole, _numbers)
+        record = with_shape(record, _whole)
+    elif run.kind == "score":
+        from dcka_core.score_record import read_score
+
+        record = read_score(record, run, _whole, _numbers)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -170,14 +183,15 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.kind == "survey":
         run.grid_bits = run.bits
         run.data_bits, run.bits = 32, _STATE_BITS
-    elif run.kind == "score":
+    elif run.kind in ("seeding", "score"):
         run.bits = _STATE_BITS
-    run.init = _word(record, "init", ("local", "shared", "given"))
+    run.init = _word(record, "init", _STARTS.split())
     run.centres = None
-    if run.init == "given":
+    if run.init in _DRAWN.split():
         run.centres = _numbers(record, "centres", 0, (1 << run.bits) - 1)
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
+    run.common = run.centres is not None or run.init == "shared"
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0
     run.part = run.kind

@@ -78,17 +78,25 @@ class Session:
         self.ledger = ledger
 
     def start_centres(self) -> "list[int] | None":
-        """The centres of step 0; None where the node can't draw any of its own."""
+        """The centres of step 0; None where the node has none: it can't draw any of its own, or sums by labels."""
         run = self.run
-        if run.init == "given":
+        if run.centres:
             return run.centres
         if run.init == "shared":
             return self.shared_centres()
-        centres: list[int] | None = self.load("starts").draw_local(self.points, run.k, run.seed, self.node)
+        centres: list[int] | None = self.load("starts").draw_own(run, self.points, self.node)
         return centres
 
+    def first_sums(self) -> "list[int]":
+        """What a node without centres puts into step 0: nothing, but in `partition` the sums by its labels."""
+        run = self.run
+        if run.init != "partition":
+            return [0] * run.rows
+        sums: list[int] = self.load("labels").sums_by_labels(self.points, run.k, run.seed, self.node)
+        return sums
+
     def shared_centres(self) -> "list[int]":
-        """K points that are the same at every node; also what an empty cluster takes in step 0 of `local`."""
+        """K points that are the same at every node; also what is for empty clusters in a step 0 without common ones."""
         centres: list[int] = self.load("starts").draw_shared(self.points.extents, self.run.k, self.run.seed)
         return centres
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dcka_core.points import Points
+    from dcka_core.record import Run
 
 
 class Stream:
@@ -51,6 +52,20 @@ def draw_local(points: "Points", k: int, seed: int, node: int) -> "list[int] | N
         block, _ = points.blocks[index // points.per_block]
         start = index % points.per_block * points.n
         centres.extend([block[start + j] for j in range(points.n)])
+    return centres
+
+
+def draw_own(run: "Run", points: "Points", node: int) -> "list[int] | None":
+    """The centres that a node starts from where none are common; None where it has fewer than K points, or sums by
+    labels.
+    """
+    if run.init == "partition":
+        return None
+    centres = draw_local(points, run.k, run.seed, node)
+    if centres and run.init != "local":
+        from dcka_core.ordered import in_order
+
+        return in_order(centres, run.n, run.init)
     return centres
 
 

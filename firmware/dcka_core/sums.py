@@ -10,6 +10,10 @@ from dcka_core.errors import MessageError
 from dcka_core.lloyd import assign
 from dcka_core.tree_messages import HASH_BYTES, Up, centres_hash
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dcka_core.record import Run
+
 # Every so many steps sums and commits are said in full, whoever could do with the differences.
 FULL_STEPS = 32
 
@@ -49,11 +53,11 @@ class Sums(session.Session):
             self._twice = step
         self._step = step
         if centres is None:
-            self._sums, ssd = [0] * run.rows, 0
+            self._sums, ssd = self.first_sums(), 0
         else:
             self._sums, ssd = self.measure(centres)
-        self._centres = centres if step or run.init != "local" else None
-        self._start = _start_hash(run.seed) if self._centres is None else centres_hash(self._centres)
+        self._centres = centres if step or run.common else None
+        self._start = _start_hash(run) if self._centres is None else centres_hash(self._centres)
         self._squares = ssd + self.moment(self._sums)
         if self._twice == step:
             self._latest = {}
@@ -114,8 +118,8 @@ class Sums(session.Session):
     def moment(self, sums: "list[int]") -> int:
         """What points of these sums have in squares beyond their SSD: Σ‖y‖² − Σ‖y − c‖² = Σ c·(2u − m·c).
 
-        Squares stay the same while points go from cluster to cluster, so nobody has to say them again. In step 0 of
-        `local` there are no centres that all share: 0.
+        Squares stay the same while points go from cluster to cluster, so nobody has to say them again. Where a step 0
+        has no centres that all share: 0.
         """
         n = self.run.n
         total = 0
@@ -141,12 +145,12 @@ class Sums(session.Session):
         if base and base.step == step and base.contributors != message.contributors:
             self._twice = step
         # The parent has had the last step's, or there would be no commit of it; once only, or it might have another.
-        # What stands for squares in step 0 of `local` is none, and a commit of another epoch not its step's only one.
+        # A step 0 without common centres has no squares, and a commit of another epoch is not its step's only one.
         if (
             whole
             or not step % FULL_STEPS
-            or self.run.kind == "survey"
-            or (step == 1 and self.run.init == "local")
+            or self.run.kind != "tree"
+            or (step == 1 and not self.run.common)
             or not (base and base.step == step - 1 != self._twice)
             or base.contributors != message.contributors
             or not (self.held and self.held.epoch == self.epoch)
@@ -155,7 +159,7 @@ class Sums(session.Session):
         self.send("x/0/%d" % self.node, message.encode(self.run, base, self._centres))
 
 
-def _start_hash(seed: int) -> bytes:
-    """The hash of step 0 of `local`, where every node has centres of its own."""
-    whole: bytes = sha256(b"local" + seed.to_bytes(8, "little")).digest()
+def _start_hash(run: "Run") -> bytes:
+    """The hash of step 0 where no centres are common: of the start's name and the seed."""
+    whole: bytes = sha256(run.init.encode() + run.seed.to_bytes(8, "little")).digest()
     return whole[:HASH_BYTES]

@@ -33,7 +33,7 @@ class Up:
 
     epoch: (number, node, boot); start: 4 bytes, empty where differences were read: the commit of this epoch and step
     is what they start from; contributors: a bit mask of indices; sums: K rows of (m, u_1 ... u_n); squares: over all
-    their points the sum of the squared lengths, in step 0 of `local` the SSD.
+    their points the sum of the squared lengths, in a step 0 without common centres the SSD.
     """
 
     sender: int
@@ -176,8 +176,8 @@ def _read_delta(reader: Reader, message: Up, run: "Run", base: "Up | None", held
     if (
         base is None
         or held is None
-        or run.kind == "survey"
-        or (message.step == 1 and run.init == "local")
+        or run.kind != "tree"
+        or (message.step == 1 and not run.common)
         or (held.epoch, held.step) != (message.epoch, message.step)
         or (base.boot, base.epoch, base.step + 1) != (message.boot, message.epoch, message.step)
     ):

@@ -90,7 +90,7 @@ def cases(draw: Any, most: int = 6) -> Case:
     n = draw(st.sampled_from([1, 2, 2, 3, 9]))
     top = 2 ** bits_for(n) - 1
     k = draw(st.integers(1, 5))
-    init = draw(st.sampled_from(["local", "local", "shared", "given"]))
+    init = draw(st.sampled_from(["local", "sorted", "snake", "partition", "shared", "given"]))
     centres = st.lists(numbers(top), min_size=k * n, max_size=k * n)
     return Case(
         graph=graph,
@@ -150,5 +150,7 @@ CORNERS = {
     "empty clusters of a shared start": corner({1: [[0, 0]] * 9, 2: [[1, 1]] * 9}, k=5, init="shared"),
     "more points than one block and one flush": corner({1: many(1, 33_000), 2: many(2, 3_000)}, k=4),
     "one dimension": corner({1: many(1, 50, 1), 2: many(2, 50, 1)}, n=1),
+    "strips": corner({1: many(1, 9), 2: many(2, 12)}, 9, "snake"),
+    "labels of few points": corner({1: many(1, 2), 2: [], 3: many(2, 1)}, 5, "partition"),
     "many dimensions": corner({1: many(1, 30, 40), 2: many(2, 30, 40)}, n=40),
 }

@@ -6,7 +6,10 @@ from json import load
 from bus import make_points
 from support import vector_path
 
-from dcka_core.starts import Stream, draw_local, draw_shared
+from dcka_core.labels import sums_by_labels
+from dcka_core.ordered import in_order
+from dcka_core.record import Run
+from dcka_core.starts import Stream, draw_local, draw_own, draw_shared
 
 
 def words(seed, label, count):
@@ -136,3 +139,54 @@ def test_shared_stays_within_the_extents():
 def test_shared_draws_cluster_by_cluster():
     expected = [word % 1024 for word in words(6, b"shared", 8)]
     assert draw_shared([1023, 1023], 4, 6) == expected
+
+
+def own_starts():
+    """What a node draws by itself, as the reference has it."""
+    with open(vector_path("starts.json")) as file:
+        return load(file)["own"]
+
+
+def test_what_a_node_draws_by_itself_is_the_vectors():
+    """Drawn, put into order, and summed by labels; a node with fewer than K points draws nothing."""
+    vectors = own_starts()
+    assert len(vectors) == 6 and [one for one in vectors if one["local"] is None]
+    for vector in vectors:
+        n, k, seed, node = vector["n"], vector["k"], int(vector["seed"]), vector["node"]
+        points = make_points(n, 15, bytes(8), [32767] * n, vector["points"])
+        run = Run()
+        run.k, run.n, run.seed = k, n, seed
+        for init in ("local", "sorted", "snake"):
+            run.init = init
+            assert draw_own(run, points, node) == vector[init], (init, vector)
+        run.init = "partition"
+        assert draw_own(run, points, node) is None
+        assert sums_by_labels(points, k, seed, node) == vector["partition"], vector
+
+
+def test_an_order_forgets_how_it_was_drawn():
+    """Equal points stay equal: whatever order they were drawn in, clusters get the same centres."""
+    stream = Stream(3, b"order")
+    for n in (1, 2, 3):
+        for k in (1, 2, 3, 4, 5, 9, 10, 17, 26):
+            rows = [[stream.below(4) for _ in range(n)] for _ in range(k)]
+            for init in ("sorted", "snake"):
+                ordered = in_order([value for row in rows for value in row], n, init)
+                assert sorted(rows_of(ordered, n)) == sorted([tuple(row) for row in rows]), (n, k)
+                other = [rows[(7 * at + 3) % k] for at in range(k)] if k % 7 else rows
+                assert in_order([value for row in other for value in row], n, init) == ordered, (n, k)
+
+
+def test_snake_goes_strip_by_strip():
+    """Nine places of a 3 by 3 grid: three columns, each from below."""
+    places = [(x, y) for y in (5, 900, 30) for x in (7, 1, 4)]
+    ordered = rows_of(in_order([value for place in places for value in place], 2, "snake"))
+    assert ordered == [(x, y) for x in (1, 4, 7) for y in (5, 30, 900)]
+
+
+def test_labels_come_from_one_stream_through_all_blocks():
+    for n in (1, 2, 3):
+        whole = sums_by_labels(points_of(20, n), 4, 2, 4)
+        for per_block in (1, 3, 7, 20):
+            assert sums_by_labels(points_of(20, n, per_block), 4, 2, 4) == whole, (n, per_block)
+    assert sums_by_labels(points_of(0), 3, 1, 1) == [0] * 9

@@ -34,12 +34,16 @@ def mask(indices):
 
 
 def test_up():
-    """In full, and as differences to the vector that comes before it."""
-    kind = vectors("tree")
-    run = read_run(kind["run"])
-    assert len(kind["ups"]) == 6
+    """In full, and as differences to the vector that comes before it; sums, and the offers of a seeding."""
+    for name, count in (("tree", 6), ("seeding", 2)):
+        kind = vectors(name)
+        assert len(kind["ups"]) == count
+        check_ups(read_run(kind["run"]), kind["ups"])
+
+
+def check_ups(run, ups):
     read = []
-    for vector in kind["ups"]:
+    for vector in ups:
         payload = payload_of(vector)
         base = read[vector["after"]] if "after" in vector else None
         held = Commit()
@@ -68,7 +72,7 @@ def written_up(vector, run, base):
 
 
 def test_the_hash_of_the_start():
-    for vector in vectors("tree")["ups"]:
+    for vector in vectors("tree")["ups"] + vectors("seeding")["ups"]:
         if "seed" in vector:
             text = b"local" + vector["seed"].to_bytes(8, "little")
         else:
@@ -79,7 +83,7 @@ def test_the_hash_of_the_start():
 
 def test_commit():
     seen = 0
-    for kind in ("tree", "gossip"):
+    for kind in ("tree", "gossip", "seeding"):
         run = read_run(vectors(kind)["run"])
         for vector in vectors(kind)["commits"]:
             payload = payload_of(vector)
@@ -92,7 +96,7 @@ def test_commit():
             assert peek_commit(payload) == (300, vector["sender"], vector["step"])
             assert bytes(commit_of(vector).encode(run)) == payload, vector["name"]
             seen += 1
-    assert seen == 3
+    assert seen == 4
 
 
 def test_epoch():

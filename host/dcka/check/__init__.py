@@ -1,7 +1,8 @@
 """Check the outcome of a run against the reference, which shares no code with the nodes."""
 
 from dcka.check.judge import Surveyed, check
+from dcka.check.seeding import check_seeding
 from dcka.check.survey import check_survey
 from dcka.check.verdict import Verdict
 
-__all__ = ["Surveyed", "Verdict", "check", "check_survey"]
+__all__ = ["Surveyed", "Verdict", "check", "check_seeding", "check_survey"]

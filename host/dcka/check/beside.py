@@ -33,12 +33,12 @@ def beside_cka(
 ) -> Beside:
     """The nodes' final `centres` on the grid, beside CKA in float64 from the same start.
 
-    `reference` has the start: for `local` the centres after the first consensus, for the others the common
-    ones. Where the nodes have agreed on the range, readings beyond the grid count as its ends: that was asked for.
+    `reference` has the start: the common centres or, where there are none, those after the first consensus. Where the
+    nodes have agreed on the range, readings beyond the grid count as its ends: that was asked for.
     A run of `steps` that did not converge is set beside CKA after as many.
     """
     dataset = subject.dataset
-    used = 1 if subject.run.init == "local" else 0
+    used = 0 if subject.run.common else 1
     start = reference.steps[0].centres if used else subject.members.basis
     grid = dataset.grid
     own_range = dataset.agreed is not None
@@ -74,7 +74,7 @@ def tell_beside(subject: Subject, beside: Beside, found: Findings) -> None:
     """The comparison as figures and a sentence. It is no condition: quantised readings can lead K-means to
     another local optimum, and clipped ones are other readings."""
     found.figures.update(float_ssd=beside.ssd, float_ssd_rel_diff=beside.rel_diff)
-    start = "the centres after the first consensus" if subject.run.init == "local" else "the same start"
+    start = "the same start" if subject.run.common else "the centres after the first consensus"
     found.hold(
         f"in float64, SSD {amount(beside.own)}, beside {amount(beside.ssd)} of K-means on all readings, from "
         f"{start}{distance(beside.rel_diff)}"

@@ -11,7 +11,7 @@ from dcka.check.subject import Grid, Subject, final_commits
 from dcka.check.telemetry import Reports, read_reports
 from dcka.check.verdict import Findings, amount
 from dcka.reference import StepCheck, TreeRun, check_step, gossip_tolerance, put_hash, tree_run
-from dcka.reference.members import contribution
+from dcka.reference.members import contribution, first_contribution
 from dcka_core.messages import CONVERGED, Commit
 
 SSD_ALLOWED = 1e-3
@@ -111,7 +111,11 @@ def _inputs(
     inputs = []
     wrong = []
     for i, node in enumerate(subject.ids):
-        sums, ssd = contribution(subject.members.points[i], before[i], subject.run.k)
+        sums, ssd = (
+            contribution(subject.members.points[i], before[i], subject.run.k)
+            if step
+            else first_contribution(subject.members, i)
+        )
         report = reports[node][step]
         if report.put != put_hash(sums):
             if report.put == put_hash(np.zeros_like(sums)):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dcka.check.gossip import check_gossip
+from dcka.check.seeding import check_start
 from dcka.check.subject import bring_together
 from dcka.check.survey import check_survey
 from dcka.check.tree import check_tree
@@ -20,17 +21,19 @@ class Surveyed:
     readings: ReadingSet
 
 
-def check(outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None) -> Verdict:
+def check(
+    outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None, seeded: Outcome | None = None
+) -> Verdict:
     """Whether the nodes came to what the reference says they have to.
 
     `tree`: every node's final centres, counts and SSD are the integer reference's, bit for bit. `gossip`: in each
     step every node put in the sums of its own readings and came to Σu/Σm within the tolerance, and the final SSD
     is CKA's. A run that did not finish, or is of another data set, fails. Whatever is wrong with an outcome is a
-    reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves. A survey
-    that fails makes the run fail that went by it.
+    reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves; `seeded`:
+    where they drew the start. What fails there makes the run fail that went by it.
     """
     found = Findings(outcome.kind)
-    found.figures["survey"] = None
+    found.figures["survey"] = found.figures["seeding"] = None
     whole = bring_together(outcome, dataset, found)
     if dataset.agreed is not None:
         _check_agreed(dataset, surveyed, found)
@@ -40,6 +43,8 @@ def check(outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None) 
             f"scale {dataset.grid.scale}: each column is measured by its width on the grid, so SSD and errors are in "
             "widths, and not in the units of the readings; centres are"
         )
+    if whole is not None:
+        check_start(whole, seeded, found)
     if whole is not None and whole.run.kind == "tree":
         check_tree(whole, found)
     elif whole is not None:

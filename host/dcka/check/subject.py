@@ -33,7 +33,7 @@ class Subject:
 
     @property
     def given(self) -> Grid | None:
-        """The centres of `init` "given", (K, n); None for another start."""
+        """The centres that the record carries, (K, n); None where it has none."""
         return None if self.run.centres is None else self.table(self.run.centres)
 
     @property
@@ -43,7 +43,7 @@ class Subject:
             "node_points": self.members.points,
             "node_ids": self.ids,
             "k": self.run.k,
-            "init": self.run.init,
+            "init": start_of(self.run),
             "seed": self.run.seed,
             "extents": self.dataset.grid.extents,
             "max_steps": self.run.max_steps,
@@ -57,6 +57,11 @@ class Subject:
     def coordinate(self, cluster: int, dimension: int) -> str:
         """`cluster 4, humidity`, for a sentence."""
         return f"cluster {cluster}, {self.dataset.columns[dimension]}"
+
+
+def start_of(run: Run) -> str:
+    """The start by the reference's name: centres that were drawn before a run are given to it."""
+    return run.init if run.centres is None else "given"
 
 
 def bring_together(outcome: Outcome, dataset: Dataset, found: Findings) -> Subject | None:
@@ -79,7 +84,7 @@ def bring_together(outcome: Outcome, dataset: Dataset, found: Findings) -> Subje
             return None
         points = [dataset.points[node] for node in run.members]
         given = None if run.centres is None else np.array(run.centres).reshape(run.k, run.n)
-        members = prepare(points, run.members, run.k, run.init, run.seed, dataset.grid.extents, given)
+        members = prepare(points, run.members, run.k, start_of(run), run.seed, dataset.grid.extents, given)
     except (CoreError, ValueError) as error:
         found.fail(f"the record of run {outcome.run} is not one that can be checked: {error}")
         return None

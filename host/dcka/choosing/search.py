@@ -17,6 +17,8 @@ from dcka.mqtt.readiness import named
 from dcka.runs.controller import OnEvent, run
 from dcka.runs.outcome import Outcome, decode_commit
 from dcka.runs.plan import RunPlan, plan, points_of
+from dcka.runs.plan_seeding import plan_seeding
+from dcka.runs.seed import PLUS, Drawn, plan_from, seed, seeded_plan
 
 Json = dict[str, Any]
 Gaps = Mapping[int, tuple[float, float]]
@@ -76,22 +78,25 @@ class Search:
         self._partial = partial
         self._tell: OnEvent = on_event or (lambda kind, data: None)
         self._notes: dict[str, None] = {}
+        # Of kmeans++, by the seed: what a seeding draws for a K begins with what it draws for a smaller one.
+        self._drawn: dict[int, Drawn] = {}
         wish.require(
             points_of(config, self._dataset), distinct, str(self._dataset.get("name", "the data set"))
         )
         top = [2 ** int(self._dataset["bits"]) - 1] * (wish.high * int(self._dataset["n"]))
-        self._plan(wish.high, config.run.seed)
+        self._require(wish.high)
         plan_score(config, self._dataset, number, top, max_message=max_message)
 
     def run(self, gaps: Gaps | None = None) -> Found:
         """All of it. `gaps`: by K, where they are known. Raises NotChosen, NoChoice, and as `run` and `score_of` do."""
         trials: list[Trial] = []
+        self._draw()
         grid = grid_of(self._dataset)
         points: list[Point] = []
         for k in self._wish.ks:
-            best, seed = self._cluster(k)
+            best, number = self._cluster(k)
             score = self._score(best)
-            trials.append(Trial(k, seed, best.run, score.run))
+            trials.append(Trial(k, number, best.run, score.run))
             points.append(score_of(score).point(grid, *(gaps or {}).get(k, (None, None))))
             self._tell("scored", {"k": k, "point": asdict(points[-1])})
         chosen = pick(points, self._wish.rule)
@@ -101,7 +106,7 @@ class Search:
     def _conclude(self, chosen: int, points: list[Point], trials: list[Trial]) -> Found:
         """Cluster once more from the start that was best, so that the nodes hold it, and it is the last run."""
         trial = next(trial for trial in trials if trial.k == chosen)
-        outcome = self._run(self._plan(chosen, trial.seed))
+        outcome = self._run(self._last(chosen, trial.seed))
         before = Outcome.load(self._state, trial.run)
         if _held(outcome) != _held(before):
             self._note(
@@ -130,11 +135,11 @@ class Search:
         found = least = 0
         for start in range(self._wish.starts):
             self._tell("trying", {"k": k, "start": start + 1, "starts": self._wish.starts})
-            seed = self._config.run.seed + start
-            outcome = self._run(self._plan(k, seed))
+            number = self._config.run.seed + start
+            outcome = self._run(self._plan(k, number))
             ssd = grid_ssd(outcome)
             if best is None or ssd < least:
-                best, found, least = outcome, seed, ssd
+                best, found, least = outcome, number, ssd
         if best is None:
             raise ValueError("a search without starts")
         best.save(self._state)
@@ -147,16 +152,68 @@ class Search:
         outcome.save(self._state)
         return outcome
 
-    def _plan(self, k: int, seed: int) -> RunPlan:
-        made = plan(
-            self._config,
+    def _require(self, most: int) -> None:
+        """Raises UsageError where a run of the search would be refused: the largest K makes the largest messages."""
+        config = self._config.replaced("run", None, k=most)
+        if config.run.init == PLUS:
+            plan_seeding(config, self._dataset, self._number, **self._options)
+            plan_from(config, self._dataset, self._number + 1, None, **self._options)
+        else:
+            plan(config, self._dataset, self._number, **self._options)
+
+    def _draw(self) -> None:
+        """All starts of kmeans++, a seeding each, for the largest K; the smaller ones take the first of its centres."""
+        if self._config.run.init != PLUS:
+            return
+        for start in range(self._wish.starts):
+            config = self._seeded(self._wish.high, self._config.run.seed + start)
+            self._tell("trying", {"k": self._wish.high, "start": start + 1, "starts": self._wish.starts})
+            made = seed(
+                self._connection,
+                config,
+                self._dataset,
+                self._number,
+                limit_s=self._limit_s,
+                on_event=self._tell,
+                **self._options,
+            )
+            self._number += 1
+            self._look_at(made.outcome)
+            self._drawn[config.run.seed] = made.drawn
+
+    def _seeded(self, k: int, number: int) -> Config:
+        return self._config.replaced("run", None, k=k, seed=number)
+
+    def _plan(self, k: int, number: int) -> RunPlan:
+        """A clustering by the seed `number`."""
+        options = self._options
+        if number in self._drawn:
+            first = self._drawn[number].centres[:k]
+            options |= {"centres": [list(map(float, centre)) for centre in first], "on_grid": True}
+        return self._noted(plan(self._seeded(k, number), self._dataset, self._number, **options))
+
+    def _last(self, k: int, number: int) -> RunPlan:
+        """The clustering that stays: of kmeans++ with a seeding of its own, which `dcka check` looks at."""
+        if number not in self._drawn:
+            return self._plan(k, number)
+        made = seeded_plan(
+            self._connection,
+            self._seeded(k, number),
             self._dataset,
             self._number,
-            max_message=self._max_message,
-            distinct=self._distinct,
-            k=k,
-            seed=seed,
+            self._state,
+            limit_s=self._limit_s,
+            on_event=self._tell,
+            **self._options,
         )
+        self._number += 1
+        return self._noted(made)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"max_message": self._max_message, "distinct": self._distinct}
+
+    def _noted(self, made: RunPlan) -> RunPlan:
         for note in made.notes:
             self._note(note)
         return made
@@ -171,15 +228,19 @@ class Search:
             raise NotChosen(
                 f"run {made.number} of the search for K did not finish: {outcome.reason}", outcome
             )
+        self._look_at(outcome)
+        return outcome
+
+    def _look_at(self, outcome: Outcome) -> None:
+        """Raises NotChosen where nodes were missing, and that was not to be."""
         if outcome.missing:
-            without = f"run {made.number} of the search for K went on without {named(outcome.missing)}"
+            without = f"run {outcome.run} of the search for K went on without {named(outcome.missing)}"
             if not self._partial:
                 outcome.save(self._state)
                 raise NotChosen(
                     f"{without}; run again once all are there, or take it with --allow-partial", outcome
                 )
             self._note(f"{without}: its SSD and indices are those of the others")
-        return outcome
 
     def _note(self, words: str) -> None:
         self._notes[words] = None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dcka.check import Surveyed
     from dcka.config import State
     from dcka.inject.dataset import Dataset
+    from dcka.runs.outcome import Outcome
 
 
 @click.command(
@@ -50,28 +51,32 @@ def command(
     tree: every node's centres, counts and SSD must be the reference's, bit for bit; where nodes were missing, those
     of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
     the sums of its own readings, and have come to their quotient within the tolerance. Where the nodes agreed on the
-    range of their readings, that is checked too, with each node's points. The exit code is 0 for PASS
+    range of their readings, that is checked too, with each node's points; and where they drew the start, whether it is
+    what the reference draws. The exit code is 0 for PASS
     and 1 for PARTIAL and FAIL.
     """
-    from dcka.check import check, check_survey
+    from dcka.check import check, check_seeding, check_survey
     from dcka.config import State, find_network_file
     from dcka.inject.dataset import Dataset
     from dcka.inject.readings import ReadingSet
     from dcka.runs.held import kept_here
     from dcka.runs.outcome import Outcome
-    from dcka.runs.plan import SURVEY
+    from dcka.runs.plan import SEEDING, SURVEY
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
     outcome = Outcome.load(kept, run)
     if outcome.kind == SURVEY:
         verdict = check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept))
         dataset = None
+    elif outcome.kind == SEEDING:
+        verdict = check_seeding(outcome, Dataset.load(kept.folder))
+        dataset = None
     else:
         dataset = Dataset.load(kept.folder)
-        verdict = check(outcome, dataset, _surveyed(dataset, kept))
+        verdict = check(outcome, dataset, _surveyed(dataset, kept), _seeded(outcome, kept))
     if picture is not None and dataset is None:
         raise UsageError(
-            f"run {outcome.run} is a survey, of which there is no picture: draw the run that came after it"
+            f"run {outcome.run} is a {outcome.kind}, of which there is no picture: draw the run that came after it"
         )
     record: dict[str, object] = {"verdict": verdict.word, "run": outcome.run, "kind": verdict.kind}
     record |= {"reasons": verdict.reasons, **verdict.figures}
@@ -84,6 +89,17 @@ def command(
     lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
+
+
+def _seeded(outcome: "Outcome", kept: "State") -> "Outcome | None":
+    """The run in which the nodes drew the start, where it is kept here."""
+    from dcka.runs.outcome import Outcome, OutcomeError
+
+    number = outcome.record.get("seeding")
+    try:
+        return Outcome.load(kept, number) if isinstance(number, int) and number > 0 else None
+    except OutcomeError:
+        return None
 
 
 def _surveyed(dataset: "Dataset", kept: "State") -> "Surveyed | None":

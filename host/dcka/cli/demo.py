@@ -8,6 +8,7 @@ import click
 from dcka.cli.options import (
     examples,
     faults_of,
+    init_choice,
     json_option,
     radio_options,
     range_choice,
@@ -60,9 +61,7 @@ SCHEDULES = ("both", "gossip", "tree")
 @click.option("--spike", is_flag=True, help="Move one reading 100 standard deviations away from all others.")
 @click.option("--k", type=int, metavar="K", help="Clusters.  [default: 9 for gaussians, 4 for suthaharan]")
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
-@click.option(
-    "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
-)
+@init_choice
 @click.option(
     "--slot-ms",
     type=int,

@@ -89,6 +89,16 @@ def range_choice(command: Decorated) -> Decorated:
     return command
 
 
+def init_choice(command: Decorated) -> Decorated:
+    """`--init START`; the function gets `init`, None where not given."""
+    return click.option(
+        "--init",
+        metavar="START",
+        help="The first centres: local, sorted, snake (each node draws its own), shared, partition (random labels), "
+        "or kmeans++, which reveals K readings (docs/starts.md).",
+    )(command)
+
+
 def require_quantile(tail: float | None, range: str) -> None:
     """Raises UsageError where a tail is given, and no quantiles are sought."""
     if tail is not None and range != "quantile":

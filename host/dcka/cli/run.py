@@ -9,6 +9,7 @@ from dcka.cli.options import (
     broker_option,
     configuration,
     examples,
+    init_choice,
     json_option,
     network_option,
     range_choice,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         "dcka run                              as network.toml has it",
         "dcka run --schedule gossip            the paper's consensus instead of the exact one",
         "dcka run --k 4 --init shared --seed 7 --json",
+        "dcka run --init kmeans++              the nodes draw the start first (docs/starts.md)",
         "dcka run --range quantile             the nodes agree on the range first (docs/data.md)",
         "dcka run --k auto --k-range 2..12     find K too (docs/choosing-k.md)",
         "dcka run --allow-partial              exit code 0 also where nodes were missing",
@@ -43,9 +45,7 @@ if TYPE_CHECKING:
 @click.option("--schedule", metavar="KIND", help="tree (exact) or gossip (the paper's).")
 @click.option("--k", metavar="K", help="Clusters; auto: as many as the readings speak for.")
 @auto_options
-@click.option(
-    "--init", metavar="START", help="local (each node draws its own) or shared (all have the same)."
-)
+@init_choice
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option("--max-steps", type=int, metavar="N", help="Outer steps, at most.")
 @click.option("--tolerance", type=float, metavar="X", help="gossip: a fraction of the range of the readings.")
@@ -88,7 +88,8 @@ def command(
     """Cluster the readings that the nodes hold.
 
     What is not given here is as network.toml has it. Where the nodes hold readings, and no points of the range and
-    scale that [data] names, they agree on these first, in a run of its own. Exit code 0 says that every node has
+    scale that [data] names, they agree on these first, in a run of its own; with --init kmeans++ they draw the first
+    centres in another. Exit code 0 says that every node has
     given its result and holds the final centres, with everybody's readings in every step; 1 that the run was ended
     before, and who was waited for, or that it is partial, and who was missing. The outcome is kept in the state folder,
     for dcka check.
@@ -116,7 +117,7 @@ def command(
                 from dcka.cli.run_auto import run_auto
 
                 return run_auto(connection, config, held, folder, wish, limit, allow_partial, view)
-            outcome = _run(connection, config, held, limit, view)
+            outcome = _run(connection, config, held, folder, limit, view)
     outcome.save(folder)
     return _report(outcome, held, allow_partial, output)
 
@@ -130,12 +131,23 @@ def _number(k: str | None) -> int | None:
 
 
 def _run(
-    connection: "Connection", config: "Config", held: "Held", limit: float | None, view: "RunView"
+    connection: "Connection",
+    config: "Config",
+    held: "Held",
+    folder: "State",
+    limit: float | None,
+    view: "RunView",
 ) -> "Outcome":
     from dcka.runs.controller import run
     from dcka.runs.plan import plan
+    from dcka.runs.seed import PLUS, seeded_plan
 
-    made = plan(config, held.record, held.number, max_message=held.max_message, distinct=held.distinct)
+    options: dict[str, Any] = {"max_message": held.max_message, "distinct": held.distinct}
+    if config.run.init == PLUS:
+        asked = {"limit_s": limit, "on_event": view.take, **options}
+        made = seeded_plan(connection, config, held.record, held.number, folder, **asked)
+    else:
+        made = plan(config, held.record, held.number, **options)
     for note in made.notes:
         view.output.say(f"note: {note}")
     return run(connection, made, limit_s=limit, on_event=view.take)

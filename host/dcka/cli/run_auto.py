@@ -103,6 +103,7 @@ def run_auto(
 
     view.handlers |= {
         "trying": lambda data: _trying(view, wish.search, data),
+        "seeding": lambda data: view.show(f"run {data['run']}: the nodes draw the first centres"),
         "scored": lambda data: view.output.say(line_of(Point(**data["point"]))),
         "chosen": lambda data: setattr(view, "before", f"K = {data['k']}, "),
     }

@@ -26,6 +26,7 @@ class RunView:
         self._resources = contextlib.ExitStack()
         self.handlers: dict[str, Callable[[Json], None]] = {
             "surveying": lambda data: self.show(f"run {data['run']}: the nodes agree on the range"),
+            "seeding": self._seeding,
             "begun": lambda data: self.show(f"run {data['run']}: begun"),
             "step": lambda data: self.show(f"run {data['run']}: step {data['step'] + 1}"),
             "waiting": self._waiting,
@@ -52,6 +53,10 @@ class RunView:
         handler = self.handlers.get(kind)
         if handler is not None:
             handler(data)
+
+    def _seeding(self, data: Json) -> None:
+        self.output.say(f"note: {data['reveals']}")
+        self.show(f"run {data['run']}: the nodes draw the first centres")
 
     def _waiting(self, data: Json) -> None:
         self.output.say(f"waiting: {data['reason']}" if data["nodes"] else "all are there again")

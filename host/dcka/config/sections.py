@@ -84,8 +84,10 @@ class RunSection:
     k: int = key(9, checks.whole(1, 4096), "Clusters.")
     init: str = key(
         "local",
-        checks.choice("local", "shared"),
-        '"local": each node draws its first centres from its own readings. "shared": all have the same ones.',
+        checks.choice("local", "sorted", "snake", "shared", "partition", "kmeans++"),
+        'The first centres. "local": each node draws its own from its readings. "sorted", "snake": the same, put into\n'
+        'an order. "shared": all have the same places. "partition": readings get random labels. "kmeans++": readings\n'
+        "far apart are drawn over the whole network, which reveals k of them to all nodes and this computer.",
     )
     seed: int = key(
         1, checks.whole(0, _MAX_SEED), "The same seed, data and schedule give the same result, bit for bit."

@@ -20,8 +20,11 @@ from dcka.inject.readings import ReadingSet
 from dcka.inject.transfer import send
 from dcka.runs.agree import agree
 from dcka.runs.controller import run
+from dcka.runs.outcome import Outcome
 from dcka.runs.plan import RunPlan, plan
+from dcka.runs.plan_seeding import plan_seeding
 from dcka.runs.plan_survey import plan_survey
+from dcka.runs.seed import PLUS, Drawn, plan_from, revealed, seed
 from dcka.runs.summary import summary
 from dcka.runs.survey import survey
 
@@ -82,8 +85,7 @@ def play(settings: Settings, view: View) -> Report:
             up.await_online(view.online)
             data = _given(up, config, parcel, view)
             report = replace(report, dataset=data.dataset, levels=resolution(data.dataset, clean))
-            if data.surveyed is not None:
-                plans = _numbered(settings, config, data.dataset, data.surveyed.outcome.run + 1)
+            plans = _numbered(settings, config, data.dataset, data.next_run, data.drawn)
             for act in _acts(up, settings, data, plans, view):
                 report.acts[act.outcome.kind] = act
     except NodeCrashed as crash:
@@ -96,31 +98,46 @@ def play(settings: Settings, view: View) -> Report:
 def _plans(settings: Settings, config: Config, parcel: Dataset | ReadingSet) -> list[RunPlan]:
     """The runs, numbered from 1: the network is new, so no number was used in it.
 
-    Where the nodes have yet to agree on the grid, a survey before runs as large as those that follow.
+    Where the nodes have yet to agree on the grid, or to draw the start, a survey and a seeding before runs as large as
+    those that follow.
     """
     parcel.check_k(config.run.k)
-    if isinstance(parcel, Dataset):
-        return _numbered(settings, config, parcel, 1)
+    before: list[RunPlan] = []
     sizes = dict.fromkeys(config.ids, ANY_SIZE)
-    survey_plan = plan_survey(config, parcel.record(), 1, max_message=sizes)
-    return [survey_plan, *_numbered(settings, config, on_grid(parcel), 2)]
+    if not isinstance(parcel, Dataset):
+        before.append(plan_survey(config, parcel.record(), 1, max_message=sizes))
+        parcel = on_grid(parcel)
+    if config.run.init == PLUS:
+        before.append(plan_seeding(config, parcel.record(), len(before) + 1, **_options(config, parcel)))
+    return [*before, *_numbered(settings, config, parcel, len(before) + 1, None)]
 
 
-def _numbered(settings: Settings, config: Config, dataset: Dataset, first: int) -> list[RunPlan]:
-    sizes = dict.fromkeys(config.ids, ANY_SIZE)
-    record, distinct = dataset.record(), dataset.distinct_points()
-    return [
-        plan(config, record, number, max_message=sizes, distinct=distinct, schedule=kind)
-        for number, kind in enumerate(settings.schedules, start=first)
-    ]
+def _numbered(
+    settings: Settings, config: Config, dataset: Dataset, first: int, drawn: Drawn | None
+) -> list[RunPlan]:
+    record, options = dataset.record(), _options(config, dataset)
+    made = []
+    for number, kind in enumerate(settings.schedules, start=first):
+        if config.run.init == PLUS:
+            made.append(plan_from(config, record, number, drawn, schedule=kind, **options))
+        else:
+            made.append(plan(config, record, number, schedule=kind, **options))
+    return made
+
+
+def _options(config: Config, dataset: Dataset) -> dict[str, Any]:
+    return {"max_message": dict.fromkeys(config.ids, ANY_SIZE), "distinct": dataset.distinct_points()}
 
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What the nodes hold, and how its grid came about, where it is their own."""
+    """What the nodes hold; how its grid and the start came about, where these are their own; the next run's number."""
 
     dataset: Dataset
     surveyed: Surveyed | None
+    next_run: int
+    seeded: Outcome | None = None
+    drawn: Drawn | None = None
 
 
 def _given(up: Stage, config: Config, parcel: Dataset | ReadingSet, view: View) -> _Given:
@@ -129,13 +146,28 @@ def _given(up: Stage, config: Config, parcel: Dataset | ReadingSet, view: View) 
     send(up.connection, parcel)
     view.injected(parcel.size, time.monotonic() - started)
     if isinstance(parcel, Dataset):
-        return _Given(parcel, None)
+        return _with_start(up, config, _Given(parcel, None, 1), view)
     agreed = agree(up.connection, config, survey(up.connection, config.ids), 1, readings=parcel)
     for note in agreed.notes:
         view.note(note)
     if agreed.dataset is None or agreed.outcome is None:
         raise RuntimeError("a network that is new had agreed before")
-    return _Given(agreed.dataset, Surveyed(agreed.outcome, parcel))
+    surveyed = Surveyed(agreed.outcome, parcel)
+    return _with_start(up, config, _Given(agreed.dataset, surveyed, agreed.outcome.run + 1), view)
+
+
+def _with_start(up: Stage, config: Config, given: _Given, view: View) -> _Given:
+    """With what the nodes draw, where [run] has the start drawn; both runs go on from it."""
+    if config.run.init != PLUS:
+        return given
+    view.note(revealed(config.run.k))
+    options = _options(config, given.dataset)
+    seeded = seed(
+        up.connection, config, given.dataset.record(), given.next_run, limit_s=TROUBLED_LIMIT_S, **options
+    )
+    for note in seeded.notes:
+        view.note(note)
+    return replace(given, next_run=given.next_run + 1, seeded=seeded.outcome, drawn=seeded.drawn)
 
 
 def _make_folder(settings: Settings) -> None:
@@ -162,7 +194,7 @@ def _acts(up: Stage, settings: Settings, data: _Given, plans: list[RunPlan], vie
         figures = summary(outcome, made.dataset)
         act = Act(
             outcome,
-            check(outcome, dataset, data.surveyed),
+            check(outcome, dataset, data.surveyed, data.seeded),
             figures,
             counts,
             follower.left_out(figures["steps"]),

@@ -11,6 +11,9 @@ from dcka.mqtt.statuses import PayloadError, whole, wholes
 
 MOST_STEPS = 100_000
 SURVEY = "survey"
+SEEDING = "seeding"
+WITHOUT_SSD = (SURVEY, SEEDING)
+"""Kinds of run that cluster nothing."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Step:
 @dataclass
 class RunProgress:
     """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise; with a
-    `scale`, in widths of the grid. A survey's are 0.
+    `scale`, in widths of the grid. A survey's and a seeding's are 0.
 
     `done`: the members that have given their result. `steps`: by node, the step of its last commit. In `tree`: `root`
     and `epoch` as the last report has them, `scheduled` as the run has it, and `missing`, who was not in every step.
@@ -70,13 +73,17 @@ class RunProgress:
         nodes = "1 node" if len(self.members) == 1 else f"{len(self.members)} nodes"
         if self.kind == SURVEY:
             return f"run {self.number}: survey, in which {nodes} agree on the range of their readings"
+        if self.kind == SEEDING:
+            return (
+                f"run {self.number}: seeding, in which {nodes} draw K = {self.k} of their readings as a start"
+            )
         return f"run {self.number}: {self.kind}, K = {self.k}, {nodes}"
 
     def begin(self, record: Mapping[str, Any]) -> bool:
         """A run record; False where it is no newer one. Raises PayloadError."""
         number = whole(record, "run", low=1)
         kind = record.get("kind")
-        if kind not in ("tree", "gossip", SURVEY, "idle"):
+        if kind not in ("tree", "gossip", *WITHOUT_SSD, "idle"):
             raise PayloadError(f"kind is {clean(kind, 20)}")
         members = tuple(wholes(record, "members", ()))
         k, root = whole(record, "k", 0), whole(record, "root", 0)

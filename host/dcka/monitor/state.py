@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dcka.monitor.events import Event, clean, counts
-from dcka.monitor.progress import SURVEY, RunProgress
+from dcka.monitor.progress import WITHOUT_SSD, RunProgress
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import ASLEEP, SILENT_S, PayloadError, read_object, wholes
@@ -149,7 +149,7 @@ class NetworkState:
         data |= {"units": self.run.in_units, "scale": self.run.scale, "missing": list(ended.missing)}
         data |= {"epoch": ended.epoch, "root": ended.root}
         words = [f"run {self.run.number}: step {ended.number + 1}"]
-        if self.run.kind != SURVEY:
+        if self.run.kind not in WITHOUT_SSD:
             words.append(f"SSD {ended.ssd:.7g}")
         if ended.missing:
             words.append(f"without {clean(named(ended.missing))}")
@@ -178,7 +178,7 @@ class NetworkState:
         if run != self.run.number or not self.run.take_result(node, missing):
             return []
         data = {"run": run, "node": node, "steps": steps, "converged": converged, "missing": missing}
-        how = "" if self.run.kind == SURVEY else ", converged" if converged else ", not converged"
+        how = "" if self.run.kind in WITHOUT_SSD else ", converged" if converged else ", not converged"
         if missing:
             how += f", without {clean(named(missing))} in all steps or some"
         text = f"run {run}: node {node} is done after {steps} steps{how}"

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dcka.monitor.events import clean, counts
-from dcka.monitor.progress import SURVEY
+from dcka.monitor.progress import WITHOUT_SSD
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
 from dcka.mqtt.readiness import named
@@ -70,7 +70,7 @@ class StateTable:
         if not run.number:
             return [Text("no run is known", style="dim")]
         lines: list[RenderableType] = [Text(run.title(), style="bold")]
-        if run.kind == SURVEY:
+        if run.kind in WITHOUT_SSD:
             lines.append(Text(f"  step {run.step}"))
         elif run.ssd:
             values = [run.ssd[step] for step in sorted(run.ssd)]

@@ -1,7 +1,7 @@
 """Starts that the whole network draws: random labels, and k-means++ over all nodes' points without moving them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -85,18 +85,27 @@ def better(one: Offer, other: Offer) -> bool:
 
 
 def distributed_plus_plus(
-    node_points: Sequence[IntArray], node_ids: Sequence[int], k: int, seed: int
+    node_points: Sequence[IntArray],
+    node_ids: Sequence[int],
+    k: int,
+    seed: int,
+    present: Sequence[Collection[int]] | None = None,
 ) -> list[Pick]:
     """`kmeans++`: K picks, over all nodes' points (m_i, n), whole numbers; node_ids ascending.
 
     In each round a node offers a point drawn by D² among its own, with an exponential number of rate ΣD²: the least of
     the network's is a node with probability ΣD²_i / ΣD², so its point is a k-means++ draw over all points. Points at
-    distance 0 are never offered. Raises ValueError where there are fewer than K distinct points.
+    distance 0 are never offered. `present`: for each round the ids of those who offer, where some were away; what was
+    drawn stays drawn. Raises ValueError where there are fewer than K distinct points.
     """
     weights = [np.ones(len(own), np.int64) for own in node_points]
     picks: list[Pick] = []
     for turn in range(k):
-        offers = [offer(own, seed, node, turn) for own, node in zip(weights, node_ids, strict=True)]
+        there = node_ids if present is None else present[turn]
+        offers = [
+            offer(own, seed, node, turn) if node in there else None
+            for own, node in zip(weights, node_ids, strict=True)
+        ]
         best: tuple[int, Offer] | None = None
         for place, made in enumerate(offers):
             if made is not None and (best is None or better(made, best[1])):

@@ -26,6 +26,7 @@ Json = dict[str, Any]
 
 VERSION = 1
 SURVEY = "survey"  # the kind of a run in which the nodes agree on the range of their readings
+SEEDING = "seeding"  # the kind of one in which they draw their starting centres
 PARTS = 256  # of a grid step, in which a tolerance is stated
 # A share loses up to 2^-f of its mass by each floor, and the ratios of two nodes with the same mass may differ by
 # some of the 1/256 parts for ever: below this a step would not settle.
@@ -59,7 +60,7 @@ class RunPlan:
 
     @property
     def kind(self) -> str:
-        """ "tree", "gossip" or "survey"."""
+        """ "tree", "gossip", "survey" or "seeding"."""
         return str(self.record["kind"])
 
     def longer(self, limit_s: float) -> float:
@@ -81,13 +82,15 @@ def plan(
     distinct: int | None = None,
     centres: Sequence[Sequence[float]] | None = None,
     on_grid: bool = False,
+    seeding: int | None = None,
     **overrides: object,
 ) -> RunPlan:
     """Run `run_number` of the network on the data set of `dataset_record` (`Dataset.record()`).
 
     `overrides`: values for keys of [run], by name, None where the network file's stands. `max_message`: what
     each node takes, in bytes. `distinct`: how many different points there are, where that is known. `centres`:
-    K×n, the start, in the user's units or, `on_grid`, in levels of the grid; `init` is then "given".
+    K×n, the start, in the user's units or, `on_grid`, in levels of the grid; `init` is then "given", or, where they are
+    what run `seeding` has drawn, "kmeans++".
     Raises PlanError, UsageError of the configuration, and TopologyError: what cannot be, and the way out.
     """
     dataset = dict(dataset_record)
@@ -96,7 +99,7 @@ def plan(
     config = config.replaced("run", None, **overrides)
     points = points_of(config, dataset)
     dimensions = _dimensions(dataset)
-    _require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))
+    require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))
     made = schedule(config.graph, config.run.schedule, config.topology.root)
     record = _record(config, dataset, made, run_number, points)
     notes: tuple[str, ...] = ()
@@ -109,6 +112,12 @@ def plan(
         record |= {"root": made.root, "depth": made.depth}
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
+        if seeding is not None:
+            record |= {"init": "kmeans++", "seeding": seeding}
+    elif config.run.init == "kmeans++":
+        raise PlanError(
+            "kmeans++ starts from what the nodes have drawn; plan it with dcka.runs.seed.plan_from"
+        )
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
     period_ms, told = _put_slots(config.run.slot_ms, record, rows)
     notes += told
@@ -195,7 +204,8 @@ def _dimensions(dataset: Json) -> int:
     return dimensions
 
 
-def _require_points(k: int, points: int, distinct: int | None, name: str) -> None:
+def require_points(k: int, points: int, distinct: int | None, name: str) -> None:
+    """Raises PlanError where K is more than the points, or than the `distinct` ones where these are known."""
     most = points if distinct is None else distinct
     if k > most:
         what = "points" if distinct is None else "distinct points"
