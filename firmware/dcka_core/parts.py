@@ -8,13 +8,14 @@ if TYPE_CHECKING:
 MODULES = (
     "record points blocks fold_viper intake starts ordered labels tree sums possible tree_messages epochs duty slots"
     " slot_record quarantine gossip_session gossip spread survey survey_state survey_grid survey_points seeding"
-    " seeding_record offers"
+    " seeding_record offers score score_record score_plain score_viper indices"
 )
 
 
 def part(name: str) -> "Any":
     """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, quarantine, gossip,
-    survey, survey_grid, survey_points or seeding. None for "", which only asks the shell to drop what is loaded.
+    survey, survey_grid, survey_points, seeding, score or indices. None for "", which only asks the shell to drop what
+    is loaded.
     """
     if not name:
         return None

@@ -24,10 +24,10 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of the commits of a survey (halves of 32 bits) and of a seeding (ids).
+# Of the commits of a survey and a score (halves of 32 bits) and of a seeding (ids).
 _STATE_BITS = 16
 # One text each: of a tuple's, every one would stay among the interpreter's names.
-_KINDS = "tree gossip survey seeding idle"
+_KINDS = "tree gossip survey seeding score idle"
 _STARTS = "local sorted snake partition shared kmeans++ given"
 # Whose centres are in the record.
 _DRAWN = "kmeans++ given"
@@ -48,7 +48,9 @@ class Run:
     K·(n + 1).
     fraction, modulus_bits: of the mass of `gossip` (section 5).
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
-    leads to; its `bits`, as those of a seeding, are those of a number in its commits, and its `k` their rows.
+    leads to; its `bits`, as those of a seeding and a score, are those of a number in its commits, and its `k` their
+    rows.
+    scored: the centres that a score is about, K·n integers.
     part: the part of the core that the run needs, "duty"
     for `tree` in slots, which alone has slot_ms and period.
     """
@@ -83,6 +85,7 @@ class Run:
     tail_ppm: int
     scale: str
     grid_bits: int
+    scored: "list[int]"
     slot_ms: int
     period: int
 
@@ -168,6 +171,10 @@ def read_run(record: "dict[str, Any]") -> Run:
         from dcka_core.seeding_record import with_shape
 
         record = with_shape(record, _whole)
+    elif run.kind == "score":
+        from dcka_core.score_record import read_score
+
+        record = read_score(record, run, _whole, _numbers)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -183,7 +190,7 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.kind == "survey":
         run.grid_bits = run.bits
         run.data_bits, run.bits = 32, _STATE_BITS
-    elif run.kind == "seeding":
+    elif run.kind in ("seeding", "score"):
         run.bits = _STATE_BITS
     run.init = _word(record, "init", _STARTS.split())
     run.centres = None

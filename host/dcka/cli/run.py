@@ -1,8 +1,5 @@
 """`dcka run`: one clustering of the network, with what it came to."""
 
-import contextlib
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +18,15 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
-from dcka.errors import DckaError
+from dcka.cli.run_auto import AUTO, auto_options, auto_wish
+from dcka.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.status import Status
-
+    from dcka.cli.run_data import Held
+    from dcka.cli.run_view import RunView
     from dcka.config import Config, State
     from dcka.mqtt import Connection
     from dcka.runs.outcome import Outcome
-
-Json = dict[str, Any]
 
 
 @click.command(
@@ -41,12 +37,14 @@ Json = dict[str, Any]
         "dcka run --k 4 --init shared --seed 7 --json",
         "dcka run --init kmeans++              the nodes draw the start first (docs/starts.md)",
         "dcka run --range quantile             the nodes agree on the range first (docs/data.md)",
+        "dcka run --k auto --k-range 2..12     find K too (docs/choosing-k.md)",
         "dcka run --allow-partial              exit code 0 also where nodes were missing",
         "dcka run --stop                       end a run whose host has gone",
     ),
 )
 @click.option("--schedule", metavar="KIND", help="tree (exact) or gossip (the paper's).")
-@click.option("--k", type=int, metavar="K", help="Clusters.")
+@click.option("--k", metavar="K", help="Clusters; auto: as many as the readings speak for.")
+@auto_options
 @init_choice
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
 @click.option("--max-steps", type=int, metavar="N", help="Outer steps, at most.")
@@ -84,7 +82,8 @@ def command(
     range: str | None,
     tail: float | None,
     scale: str | None,
-    **overrides: object,
+    k: str | None,
+    **given: Any,
 ) -> int:
     """Cluster the readings that the nodes hold.
 
@@ -94,74 +93,72 @@ def command(
     given its result and holds the final centres, with everybody's readings in every step; 1 that the run was ended
     before, and who was waited for, or that it is partial, and who was missing. The outcome is kept in the state folder,
     for dcka check.
+
+    With --k auto the network clusters with every K of a range, from several starts; the nodes judge each clustering by
+    three indices, a rule takes one K, and the network clusters with it. docs/choosing-k.md says when to trust which.
     """
+    from dcka.cli.run_data import held_by_nodes
+    from dcka.cli.run_view import RunView
     from dcka.mqtt.address import broker_of
     from dcka.mqtt.connection import Connection
 
-    config = configuration(network).replaced("run", None, **overrides)
+    auto = {name: given.pop(name) for name in AUTO}
+    wish = auto_wish(k, auto, given)
+    config = configuration(network).replaced("run", None, k=None if wish else _number(k), **given)
     config = config.replaced("data", None, range=range, tail=tail, scale=scale)
     require_quantile(tail, config.data.range)
     folder = state_of(config, state)
     with Connection(broker_of(config, folder, broker), config.network.name) as connection:
         if stop:
             return _stop(connection, folder, output)
-        outcome, dataset = _run(connection, config, folder, limit, output)
+        with RunView(output) as view:
+            held = held_by_nodes(connection, config, folder, limit, view)
+            if wish is not None:
+                from dcka.cli.run_auto import run_auto
+
+                return run_auto(connection, config, held, folder, wish, limit, allow_partial, view)
+            outcome = _run(connection, config, held, folder, limit, view)
     outcome.save(folder)
-    return _report(outcome, dataset, allow_partial, output)
+    return _report(outcome, held, allow_partial, output)
+
+
+def _number(k: str | None) -> int | None:
+    """Raises UsageError for what is neither a whole number nor auto."""
+    try:
+        return None if k is None else int(k)
+    except ValueError:
+        raise UsageError(f"--k {k!r}: a whole number, or auto, is needed") from None
 
 
 def _run(
-    connection: "Connection", config: "Config", folder: "State", limit: float | None, output: Output
-) -> tuple["Outcome", Json]:
-    """(the outcome, the record of the data set)."""
+    connection: "Connection",
+    config: "Config",
+    held: "Held",
+    folder: "State",
+    limit: float | None,
+    view: "RunView",
+) -> "Outcome":
     from dcka.runs.controller import run
-    from dcka.runs.held import held_data, settled_data
     from dcka.runs.plan import plan
     from dcka.runs.seed import PLUS, seeded_plan
-    from dcka.runs.survey import next_number, survey
 
-    with _View(output) as view:
-        view.show(f"waiting for {len(config.ids)} nodes at {connection.url}")
-        found = survey(connection, config.ids)
-        number = next_number(found, folder)
-        if config.data.range == "host":
-            dataset, distinct = held_data(found, config, folder)
-        else:
-            held = settled_data(connection, config, found, number, folder, limit_s=limit, on_event=view.take)
-            for note in held.notes:
-                output.say(note)
-            dataset, distinct = held.record, held.distinct
-            number += held.surveyed
-        options: Json = {"max_message": found.max_message, "distinct": distinct}
-        if config.run.init == PLUS:
-            asked = {"limit_s": limit, "on_event": view.take, **options}
-            made = seeded_plan(connection, config, dataset, number, folder, **asked)
-        else:
-            made = plan(config, dataset, number, **options)
-        for note in made.notes:
-            output.say(f"note: {note}")
-        return run(connection, made, limit_s=limit, on_event=view.take), made.dataset
+    options: dict[str, Any] = {"max_message": held.max_message, "distinct": held.distinct}
+    if config.run.init == PLUS:
+        asked = {"limit_s": limit, "on_event": view.take, **options}
+        made = seeded_plan(connection, config, held.record, held.number, folder, **asked)
+    else:
+        made = plan(config, held.record, held.number, **options)
+    for note in made.notes:
+        view.output.say(f"note: {note}")
+    return run(connection, made, limit_s=limit, on_event=view.take)
 
 
-def _report(outcome: "Outcome", dataset: Json, allow_partial: bool, output: Output) -> int:
-    from dcka.mqtt.readiness import named
+def _report(outcome: "Outcome", held: "Held", allow_partial: bool, output: Output) -> int:
+    from dcka.cli.run_report import report
     from dcka.runs.summary import summary, text
 
-    record = summary(outcome, dataset)
-    output.result(record, text(record))
-    if outcome.rejected:
-        output.say(f"{outcome.rejected} messages were dropped as malformed or of no use")
-    if outcome.whole:
-        return 0
-    if not outcome.finished:
-        print(f"dcka: run {outcome.run} did not finish: {outcome.reason}", file=sys.stderr)
-        return DckaError.exit_code
-    without = f"run {outcome.run} is partial: it went on without {named(outcome.missing)}"
-    if allow_partial:
-        output.say(f"note: {without}")
-        return 0
-    print(f"dcka: {without}; run again once all are there, or take it with --allow-partial", file=sys.stderr)
-    return DckaError.exit_code
+    record = summary(outcome, held.record)
+    return report(outcome, record, text(record), allow_partial, output)
 
 
 def _stop(connection: "Connection", folder: "State", output: Output) -> int:
@@ -172,48 +169,3 @@ def _stop(connection: "Connection", folder: "State", output: Output) -> int:
     dismiss(connection, number)
     output.result({"stopped": number - 1}, f"whatever ran up to run {number - 1} is ended")
     return 0
-
-
-class _View:
-    """Shows on stderr how a run goes: one line that changes, where that is a terminal, and whom it waits for."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._status: Status | None = None
-        self._resources = contextlib.ExitStack()
-        self._handlers: dict[str, Callable[[Json], None]] = {
-            "surveying": lambda data: self.show(f"run {data['run']}: the nodes agree on the range"),
-            "seeding": self._seeding,
-            "begun": lambda data: self.show(f"run {data['run']}: begun"),
-            "step": lambda data: self.show(f"run {data['run']}: step {data['step'] + 1}"),
-            "waiting": self._waiting,
-            "rejected": lambda data: output.detail(f"dropped a message on {data['topic']}: {data['reason']}"),
-        }
-
-    def __enter__(self) -> "_View":
-        if sys.stderr.isatty():
-            self._status = self._resources.enter_context(self._output.console.status(""))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._resources.close()
-
-    def show(self, text: str) -> None:
-        """The changing line."""
-        if self._status is not None:
-            from rich.markup import escape
-
-            self._status.update(escape(text))
-
-    def take(self, kind: str, data: Json) -> None:
-        """An event of the run."""
-        handler = self._handlers.get(kind)
-        if handler is not None:
-            handler(data)
-
-    def _seeding(self, data: Json) -> None:
-        self._output.say(f"note: {data['reveals']}")
-        self.show(f"run {data['run']}: the nodes draw the first centres")
-
-    def _waiting(self, data: Json) -> None:
-        self._output.say(f"waiting: {data['reason']}" if data["nodes"] else "all are there again")

@@ -22,6 +22,7 @@ from dcka.reference.graphs import (
     union,
 )
 from dcka.reference.grid import Grid, bits_for, fit_grid, round_half_up
+from dcka.reference.indices import Indices, indices
 from dcka.reference.mass import fraction_bits
 from dcka.reference.randoms import Stream
 from dcka.reference.seeding import Pick, distributed_plus_plus, exponential, offer, partition_labels
@@ -64,6 +65,7 @@ __all__ = [
     "Grid",
     "GridResult",
     "GridStep",
+    "Indices",
     "InnerClock",
     "Link",
     "Pick",
@@ -94,6 +96,7 @@ __all__ = [
     "fraction_bits",
     "gossip_run",
     "gossip_tolerance",
+    "indices",
     "is_column_stochastic",
     "is_doubly_stochastic",
     "kmeans_plus_plus",
