@@ -63,15 +63,15 @@ class BrokerUrl:
     def for_client(self, number: int) -> "BrokerUrl":
         """The addresses in the order of the client `number` (a node's id): clients spread evenly over them, and so do
         those of one that is lost over the ones that stay."""
-        return _joined(order_for(number, self.addresses))
+        return joined(order_for(number, self.addresses))
 
     def trusting(self, ca: Path | None) -> "BrokerUrl":
         """The same with the authority in `ca`, as far as it is encrypted."""
-        return _joined([replace(address, ca=ca if address.tls else None) for address in self.addresses])
+        return joined([replace(address, ca=ca if address.tls else None) for address in self.addresses])
 
     def with_password(self, password: str | None) -> "BrokerUrl":
         """The same with another password."""
-        return _joined([replace(address, password=password) for address in self.addresses])
+        return joined([replace(address, password=password) for address in self.addresses])
 
     def for_node(self) -> dict[str, object]:
         """What node.json says of the broker. With `tls` the node needs the content of `ca` as CA_FILE beside it.
@@ -101,7 +101,8 @@ def order_for(number: int, addresses: Sequence[Address]) -> tuple[Address, ...]:
     return (addresses[first], *rest[second:], *rest[:second])
 
 
-def _joined(addresses: Sequence[BrokerUrl]) -> BrokerUrl:
+def joined(addresses: Sequence[BrokerUrl]) -> BrokerUrl:
+    """One broker of several addresses, tried in this order."""
     return replace(addresses[0], others=tuple(addresses[1:]))
 
 
@@ -132,7 +133,7 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
             raise BrokerUrlError(
                 f"{first} and {address}: all addresses of a broker have to name the same user"
             )
-    return _joined(addresses)
+    return joined(addresses)
 
 
 def _parsed(text: str, environ: Mapping[str, str]) -> BrokerUrl:
