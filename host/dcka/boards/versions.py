@@ -145,7 +145,7 @@ def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
     record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
     rows = schedule(config.graph, config.run.schedule, config.topology.root).row_records(0)[node]
-    record |= {"node": node, "broker": broker.for_node(), "console": True, "rows": rows}
+    record |= {"node": node, "broker": broker.for_node(node), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

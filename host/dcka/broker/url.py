@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from dcka.broker.access import node_user
+from dcka.broker.password_files import read_password_file
 from dcka.errors import UsageError
 
 DEFAULT_PORT = 1883
@@ -28,6 +30,8 @@ class BrokerUrl:
 
     `tls`: encrypted, and the broker's certificate is verified: by the authority in the PEM file `ca`, or, where that
     is None, by those that the system trusts. `str` gives the URL; the password is neither in it nor in the `repr`.
+    `secrets`: where each node has a user of its own, the folder with their passwords; `node_port`: where nodes are let
+    in, if that is another port.
     """
 
     host: str
@@ -36,20 +40,37 @@ class BrokerUrl:
     password: str | None = field(default=None, repr=False)
     tls: bool = False
     ca: Path | None = None
+    secrets: Path | None = None
+    node_port: int | None = None
 
     def __str__(self) -> str:
         user = f"{quote(self.username, safe='')}@" if self.username else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'mqtts' if self.tls else 'mqtt'}://{user}{host}:{self.port}"
 
-    def for_node(self) -> dict[str, object]:
-        """What node.json says of the broker. With `tls` the node needs the content of `ca` as CA_FILE beside it.
+    def as_node(self, node: int | None) -> "BrokerUrl":
+        """How node `node` (None: any, without its password) reaches it. Raises `UsageError` for one without."""
+        url = self.for_nodes()
+        if url.secrets is None or node is None:
+            return url
+        user = node_user(node)
+        return replace(url, username=user, password=read_password_file(url.secrets / user))
 
-        Raises `UsageError` where there is no `ca`: MicroPython trusts no authority by itself.
+    def for_nodes(self) -> "BrokerUrl":
+        """What all nodes are told; where each has a user of its own, without one."""
+        if self.secrets is None:
+            return self
+        return replace(self, port=self.node_port or self.port, username=None, password=None, node_port=None)
+
+    def for_node(self, node: int | None = None) -> dict[str, object]:
+        """What node.json of `node` says of the broker. With `tls` the node needs the content of `ca` as CA_FILE.
+
+        Raises `UsageError` where there is no `ca`, for MicroPython trusts no authority by itself; and as `as_node`.
         """
-        said: dict[str, object] = {"host": self.host, "port": self.port}
-        if self.username:
-            said |= {"user": self.username, "password": self.password or ""}
+        url = self.as_node(node)
+        said: dict[str, object] = {"host": url.host, "port": url.port}
+        if url.username:
+            said |= {"user": url.username, "password": url.password or ""}
         if not self.tls:
             return said
         if self.ca is None:

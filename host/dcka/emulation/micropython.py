@@ -184,6 +184,7 @@ class MicroPythonNetwork:
         self._heap = heap
         self._folder = folder
         self._firmware = firmware
+        self._broker = broker
         self._config = settings(network, broker, max_message, keepalive)
         self._clocks = dict(clocks or {})
         self._ca = broker.ca if broker.tls else None
@@ -250,7 +251,8 @@ class MicroPythonNetwork:
             install(made, node.folder)
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
-            config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+            own = {**self._config, "node": node.node, "broker": self._broker.for_node(node.node)}
+            config.write_text(json.dumps(own), encoding="utf-8")
             if node.node in self._clocks:
                 wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:

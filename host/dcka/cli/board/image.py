@@ -268,7 +268,7 @@ def _recipe(
         raise UsageError(
             f"{url} is this computer's own loopback, which no board reaches: name another with --broker"
         )
-    config = config.replaced("network", broker=str(url))
+    config = config.with_broker(url)
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
     return _Recipe(config, secrets_for(config, chosen, asked), source, readings)
