@@ -1,14 +1,12 @@
 """A cluster of three real NATS servers: nodes of both runtimes spread over it, and it loses a server in mid-run."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 
 import pytest
 from by_hand import RUNTIMES
-from servers import LIMIT_S, Message, TestClient, wait_until
 
-from dcka.broker import BrokerUrl, probe
+from dcka.broker import BrokerUrl
 from dcka.broker.cluster import ClusterServer, LocalCluster, await_all
 from dcka.broker.url import joined
 from dcka.config import from_mapping
@@ -52,7 +50,7 @@ def last_commits(outcome: Outcome) -> dict[int, object]:
     assert outcome.finished, outcome.reason
     commits = {node: decode_commit(outcome, node) for node in NODES}
     return {
-        node: (commit.step, commit.ever_missing, list(commit.centres), list(commit.counts), commit.ssd)
+        node: (commit.step, commit.missing, list(commit.centres), list(commit.counts), commit.ssd)
         for node, commit in commits.items()
         if commit is not None
     }

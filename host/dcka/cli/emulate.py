@@ -126,12 +126,12 @@ def _emulate(
 def _air(url: "BrokerUrl", faults: "Faults", output: Output) -> "Iterator[BrokerUrl]":
     """Where the nodes find their broker; with faults that is a bad radio, whose counts are said in the end."""
     if not faults:
-        yield url
+        yield url.for_nodes()
         return
     from dcka.emulation.faults import FaultyRadio
 
     output.say(f"the radio between the nodes {faults}")
-    with FaultyRadio(lambda: url, faults) as radio:
+    with FaultyRadio(url.for_nodes, faults) as radio:
         try:
             yield radio.address
         finally:

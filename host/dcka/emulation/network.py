@@ -43,7 +43,10 @@ def require_node(node: int, ids: tuple[int, ...]) -> None:
 
 
 def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) -> dict[str, object]:
-    """What `node.json` says, but for the node's id; `keepalive` in seconds. Raises `UsageError` as `for_node` does."""
+    """What `node.json` says, but for the node's id and a password of its own; `keepalive` in seconds.
+
+    Raises `UsageError` as `for_node` does.
+    """
     return {
         "v": 1,
         "network": network,
