@@ -5,12 +5,13 @@
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dcka.broker.access import HOST
+from dcka.broker.cluster_files import Member
 from dcka.broker.password_files import read_password_file
-from dcka.broker.url import BrokerUrl
+from dcka.broker.url import BrokerUrl, joined
 from dcka.errors import UsageError
 
 FOLDER_NAME = "broker"
@@ -74,7 +75,8 @@ class Doors:
 
     `address`: the name by which nodes are told to call it, one of `names`, those of its certificate. `bind`: the local
     addresses to listen on; none: all. `node_port` lets in nodes, `host_port` host and monitor; they may be the same.
-    `removed`: ids of the network whose credentials have died.
+    `removed`: ids of the network whose credentials have died. `servers`: of a cluster; the ports are then those of its
+    first.
     """
 
     engine: str
@@ -85,6 +87,7 @@ class Doors:
     node_port: int
     host_port: int
     removed: tuple[int, ...] = ()
+    servers: tuple[Member, ...] = ()
 
     @property
     def here(self) -> str:
@@ -103,6 +106,7 @@ class Doors:
             "node_port": self.node_port,
             "host_port": self.host_port,
             "removed": list(self.removed),
+            **({"servers": [asdict(server) for server in self.servers]} if self.servers else {}),
         }
 
 
@@ -124,6 +128,7 @@ def read_doors(folder: BrokerFolder) -> Doors | None:
             node_port=int(record["node_port"]),
             host_port=int(record["host_port"]),
             removed=tuple(int(node) for node in record["removed"]),
+            servers=tuple(Member(**server) for server in record.get("servers", ())),
         )
     except FileNotFoundError:
         return None
@@ -147,9 +152,9 @@ def door(folder: BrokerFolder, doors: Doors, role: str = HOST, address: str | No
     """How `role` (host, monitor) reaches the broker: its port, its password, verified by the folder's authority.
 
     `for_node` of it is a node's way. `address`: None for the one that the nodes are told. Raises UsageError where the
-    password cannot be had.
+    password cannot be had. Of a cluster all addresses.
     """
-    return BrokerUrl(
+    one = BrokerUrl(
         address or doors.address,
         doors.host_port,
         role,
@@ -159,6 +164,9 @@ def door(folder: BrokerFolder, doors: Doors, role: str = HOST, address: str | No
         secrets=folder.secrets,
         node_port=doors.node_port,
     )
+    if not doors.servers:
+        return one
+    return joined([replace(one, host=to.host, port=to.port, node_port=None) for to in doors.servers])
 
 
 def with_credentials(url: BrokerUrl, folder: BrokerFolder, role: str = HOST) -> BrokerUrl:
@@ -168,9 +176,15 @@ def with_credentials(url: BrokerUrl, folder: BrokerFolder, role: str = HOST) -> 
     if not url.tls or url.username is not None:
         return url
     doors = read_doors(folder)
-    if doors is None or url.port not in (doors.node_port, doors.host_port):
+    if doors is None or (url.ca is not None and not _same(url.ca, folder.ca)):
         return url
-    if url.ca is not None and not _same(url.ca, folder.ca):
+    if doors.servers:
+        # Some of the servers, in the order that the URL has.
+        own = {(one.host, one.port): one for one in door(folder, doors, role).addresses}
+        named = [own.get((one.host, one.port)) for one in url.addresses]
+        known = [one for one in named if one is not None]
+        return joined(known).trusting(url.ca or folder.ca) if len(known) == len(named) else url
+    if url.others or url.port not in (doors.node_port, doors.host_port):
         return url
     return replace(door(folder, doors, role, url.host), ca=url.ca or folder.ca)
 

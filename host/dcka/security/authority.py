@@ -53,21 +53,23 @@ def new_authority(network: str, now: datetime) -> Authority:
 
 
 def new_server(
-    authority: Authority, names: Sequence[str], now: datetime, days: int = SERVER_DAYS
+    authority: Authority, names: Sequence[str], now: datetime, days: int = SERVER_DAYS, peer: bool = False
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     """A certificate for a broker that is called by `names` (names and addresses), and its key.
 
-    Valid for `days` days, but no longer than the authority.
+    Valid for `days` days, but no longer than the authority. `peer`: with it a server also shows another of its cluster
+    who it is.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     ends = min(now + timedelta(days=days), authority.certificate.not_valid_after_utc)
+    purposes = [ExtendedKeyUsageOID.SERVER_AUTH, *([ExtendedKeyUsageOID.CLIENT_AUTH] if peer else [])]
     usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     certificate = (
         _builder(_name(names[0][:64]), authority.certificate.subject, key.public_key(), now, ends)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
         .add_extension(x509.SubjectAlternativeName([general_name(name) for name in names]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(issuer, critical=False)

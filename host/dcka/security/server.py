@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +20,7 @@ from dcka.errors import UsageError
 from dcka.processes import Child, ProcessGroup
 from dcka.security.authority import ends
 from dcka.security.mosquitto_files import CONFIGURATION
+from dcka.security.nats_files import FOLDER as SERVERS
 
 START_S = 10.0
 POLL_S = 0.02
@@ -63,7 +65,7 @@ class SecuredBroker:
             )
         require_valid(self._folder)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(_locked(self._folder))
+            stack.enter_context(locked(self._folder))
             self._require_free()
             group = stack.enter_context(ProcessGroup())
             self._child = group.start(
@@ -73,9 +75,7 @@ class SecuredBroker:
                 death_signal=signal.SIGTERM,  # it saves what is retained
             )
             self._await_ready(self._child)
-            pid = self._folder.path / _PID
-            write_whole(pid, f"{self._child.pid}\n".encode(), 0o600)
-            stack.callback(lambda: pid.unlink(missing_ok=True))
+            stack.enter_context(note_pid(self._folder.path, self._child.pid))
             self._resources = stack.pop_all()
         return self
 
@@ -87,7 +87,7 @@ class SecuredBroker:
     def _require_free(self) -> None:
         for address in self._doors.bind or ("",):
             for port in (self._doors.node_port, self._doors.host_port):
-                _require_free(address, port)
+                require_free(address, port)
 
     def _await_ready(self, child: Child) -> None:
         deadline = time.monotonic() + START_S
@@ -136,11 +136,15 @@ def running_pid(folder: BrokerFolder) -> int | None:
 def reload(folder: BrokerFolder) -> bool:
     """Tell the broker that runs here to read passwords, rules and certificate again; False where none runs.
 
-    mosquitto does so on SIGHUP: who logged in with what has changed is cut off, and nobody else notices.
+    mosquitto and NATS do so on SIGHUP: who logged in with what has changed is cut off, and nobody else notices.
     """
-    pid = running_pid(folder)
-    if pid is None:
-        return False
+    places = (folder.path, *sorted((folder.path / SERVERS).glob("*")))
+    pids = [pid for place in places if (pid := running_pid(BrokerFolder(place))) is not None]
+    told = [_told(pid) for pid in pids]
+    return any(told)
+
+
+def _told(pid: int) -> bool:
     try:
         os.kill(pid, signal.SIGHUP)
     except ProcessLookupError:
@@ -151,7 +155,18 @@ def reload(folder: BrokerFolder) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(folder: BrokerFolder) -> Iterator[None]:
+def note_pid(place: Path, pid: int | None) -> Iterator[None]:
+    """Say for so long which process runs the server of a folder."""
+    file = place / _PID
+    write_whole(file, f"{pid}\n".encode(), 0o600)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(folder: BrokerFolder) -> Iterator[None]:
     """Two brokers with one store would spoil it. The lock goes with this process, however it ends."""
     file = folder.path / _LOCK
     try:
@@ -168,7 +183,7 @@ def _locked(folder: BrokerFolder) -> Iterator[None]:
         yield
 
 
-def _require_free(address: str, port: int) -> None:
+def require_free(address: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

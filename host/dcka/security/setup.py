@@ -9,12 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dcka.broker.access import HOST, MONITOR, Rights, access, node_user
+from dcka.broker.base import template_text
+from dcka.broker.cluster import CONFIGURATION, TEMPLATE
+from dcka.broker.cluster_files import Member, configuration
 from dcka.broker.folder import BrokerFolder, Doors, read_doors
 from dcka.broker.own_address import own_address
 from dcka.broker.password_files import read_password_file
 from dcka.config import Config, StateError, write_whole
 from dcka.errors import UsageError
-from dcka.security import mosquitto_files
+from dcka.security import mosquitto_files, nats_files
 from dcka.security.authority import (
     SERVER_DAYS,
     ends,
@@ -25,9 +28,11 @@ from dcka.security.authority import (
     write_certificate,
     write_key,
 )
+from dcka.security.nats_server import server_folder, write_server
 from dcka.security.passwords import new_password
 from dcka.topology.records import schedule
 
+NATS = "nats"
 NODE_PORT = 8883
 HOST_PORT = 8884
 _OWN_ONLY = 0o700
@@ -46,6 +51,7 @@ class Wishes:
     host_port: int | None = None
     days: int = SERVER_DAYS
     new_authority: bool = False
+    servers: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,8 +88,10 @@ def init(config: Config, folder: BrokerFolder, wishes: Wishes, now: datetime | N
             f"{folder.path} is the broker of network {before.network}, not of {config.network.name}: name another "
             "folder with --folder"
         )
-    doors = _doors(config, before, wishes)
-    _make_folders(folder)
+    doors = (
+        _cluster(config, before, wishes) if _is_cluster(before, wishes) else _doors(config, before, wishes)
+    )
+    _make_folders(folder, [server_folder(folder, member) for member in doors.servers])
     fresh = wishes.new_authority or not (folder.ca.exists())
     if fresh:
         made = new_authority(config.network.name, now)
@@ -117,6 +125,9 @@ def write_files(config: Config, folder: BrokerFolder, doors: Doors) -> None:
     Raises UsageError where a user's password is missing, with the call that makes one.
     """
     rights = rights_of(config, doors)
+    if doors.servers:
+        _write_servers(folder, doors, rights)
+        return
     nodes = [one.user for one in rights if one.node is not None]
     others = [one.user for one in rights if one.node is None]
     passwords = _all_passwords(folder, [*others, *nodes])
@@ -128,6 +139,27 @@ def write_files(config: Config, folder: BrokerFolder, doors: Doors) -> None:
     }
     for name, text in texts.items():
         write_whole(folder.path / name, text.encode(), _SECRET)
+
+
+def _write_servers(folder: BrokerFolder, doors: Doors, rights: Sequence[Rights]) -> None:
+    """A folder for each server of a cluster, with all that it needs."""
+    passwords = _all_passwords(folder, [one.user for one in rights])
+    users = nats_files.users(rights, passwords).encode()
+    template = template_text(TEMPLATE)
+    for member in doors.servers:
+        text = configuration(
+            template, member, doors.servers, doors.network, nats_files.STORE, len(rights), nats_files.LOCKS
+        )
+        write_server(folder, member, {nats_files.LOCKS.users: users, CONFIGURATION: text.encode()})
+    _hand_out_certificate(folder, doors)
+
+
+def _hand_out_certificate(folder: BrokerFolder, doors: Doors) -> None:
+    """All servers have the one certificate, which is for all their names."""
+    for member in doors.servers:
+        files = {nats_files.LOCKS.key: folder.key, nats_files.LOCKS.certificate: folder.certificate}
+        files[nats_files.LOCKS.ca] = folder.ca
+        write_server(folder, member, {name: file.read_bytes() for name, file in files.items()})
 
 
 def set_password(folder: BrokerFolder, user: str, password: str) -> None:
@@ -168,6 +200,32 @@ def _doors(config: Config, before: Doors | None, wishes: Wishes) -> Doors:
     return doors
 
 
+def _is_cluster(before: Doors | None, wishes: Wishes) -> bool:
+    return bool(wishes.servers) or (before is not None and bool(before.servers))
+
+
+def _cluster(config: Config, before: Doors | None, wishes: Wishes) -> Doors:
+    """Of a cluster, its servers say by which names and ports it is called. Raises UsageError for what contradicts."""
+    if before is not None and not before.servers:
+        raise UsageError(
+            f"the folder has a broker for {before.engine}: write the cluster's into another, with --folder"
+        )
+    if wishes.names or wishes.port or wishes.host_port:
+        raise UsageError("--name, --port and --host-port are one server's: --servers says those of a cluster")
+    bind = wishes.bind
+    if bind is not None and len(bind) > 1:
+        raise UsageError("a server of a cluster listens on one address, or on all: give one --bind")
+    servers = wishes.servers or (before.servers if before is not None else ())
+    if bind:
+        servers = tuple(replace(server, bind=bind[0]) for server in servers)
+    hosts = tuple(dict.fromkeys((*(server.host for server in servers), *_ALWAYS)))
+    _check_names(hosts)
+    port = servers[0].port
+    known = () if before is None else before.removed
+    removed = tuple(node for node in known if node in config.ids)
+    return Doors(NATS, config.network.name, hosts[0], hosts, bind or (), port, port, removed, servers)
+
+
 def _default_names() -> tuple[str, ...]:
     name = socket.gethostname()
     found = [own_address(), name, f"{name}.local" if "." not in name else None, *_ALWAYS]
@@ -189,8 +247,15 @@ def _check_names(names: Sequence[str]) -> None:
             raise UsageError(f"--name {name}: {error}") from error
 
 
-def _make_folders(folder: BrokerFolder) -> None:
-    places = (folder.path, folder.authority_key.parent, folder.key.parent, folder.secrets, folder.store)
+def _make_folders(folder: BrokerFolder, servers: Sequence[Path]) -> None:
+    places = (
+        folder.path,
+        folder.authority_key.parent,
+        folder.key.parent,
+        folder.secrets,
+        folder.store,
+        *servers,
+    )
     try:
         for place in places:
             place.mkdir(mode=_OWN_ONLY, parents=True, exist_ok=True)
@@ -202,9 +267,11 @@ def _make_folders(folder: BrokerFolder) -> None:
 
 def _issue(folder: BrokerFolder, doors: Doors, key: Path, days: int, now: datetime) -> None:
     """The key first: a broker that starts in between refuses the pair, and one that runs reads neither."""
-    certificate, own_key = new_server(read_authority(folder.ca, key), doors.names, now, days)
+    authority = read_authority(folder.ca, key)
+    certificate, own_key = new_server(authority, doors.names, now, days, peer=bool(doors.servers))
     write_key(folder.key, own_key)
     write_certificate(folder.certificate, certificate)
+    _hand_out_certificate(folder, doors)
 
 
 def _passwords(config: Config, folder: BrokerFolder, doors: Doors) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -8,8 +8,10 @@ import click
 from dcka.cli.broker.options import folder_option
 from dcka.cli.options import configuration, examples, json_option, network_option
 from dcka.cli.output import Output
+from dcka.errors import UsageError
 
 if TYPE_CHECKING:
+    from dcka.broker.cluster_files import Member
     from dcka.broker.folder import BrokerFolder
     from dcka.security.setup import Made
 
@@ -20,8 +22,17 @@ if TYPE_CHECKING:
         "dcka broker init                         for this computer's own names and address",
         "dcka broker init --name broker.local --name 192.168.1.10",
         "dcka broker init --port 9883             nodes come in by 9883, host and monitor by 9884",
+        "dcka broker init --engine nats --servers a.local,b.local,c.local",
     ),
 )
+@click.option(
+    "--engine", type=click.Choice(["mosquitto", "nats"]), help="One mosquitto, or a cluster of NATS servers.  "
+    "[default: mosquitto, or what the folder has]",
+)  # fmt: skip
+@click.option(
+    "--servers", metavar="HOST[:PORT],…",
+    help="nats: the computers with a server of the cluster, 3, 5 or 7; one that comes again has one more server.",
+)  # fmt: skip
 @click.option(
     "--name", "names", multiple=True, metavar="NAME",
     help="A name or address by which the broker is called; the first is what nodes are told.  "
@@ -47,6 +58,8 @@ if TYPE_CHECKING:
 @network_option
 @json_option
 def command(
+    engine: str | None,
+    servers: str | None,
     names: tuple[str, ...],
     bind: tuple[str, ...],
     port: int | None,
@@ -57,7 +70,7 @@ def command(
     network: Path | None,
     output: Output,
 ) -> None:
-    """Write all that a broker for a network needs, out of network.toml, for mosquitto.
+    """Write all that a broker for a network needs, out of network.toml: for mosquitto, or for a cluster of NATS.
 
     An authority of the network's own and a certificate for the broker; a password for each node, for the host and for
     monitors; rules by which node i speaks as i alone and hears its radio neighbours alone. Called again, it keeps
@@ -69,7 +82,8 @@ def command(
 
     config = configuration(network)
     place = BrokerFolder.beside(config.file, folder)
-    made = init(config, place, Wishes(names, bind or None, port, host_port, days, new_authority))
+    members = _members(engine, servers, place)
+    made = init(config, place, Wishes(names, bind or None, port, host_port, days, new_authority, members))
     reloaded = reload(place)
     output.result(
         record_of(place, made, reloaded),
@@ -77,6 +91,26 @@ def command(
     )
     for line in sentences(place, made, reloaded):
         output.say(line)
+
+
+def _members(engine: str | None, servers: str | None, place: "BrokerFolder") -> "tuple[Member, ...]":
+    """The servers that a cluster shall have; none for those that it has. Raises UsageError for what cannot be."""
+    from dcka.broker.folder import read_doors
+    from dcka.security.nats_files import parsed
+
+    before = read_doors(place)
+    if engine is not None and before is not None and engine != before.engine:
+        raise UsageError(f"{place.path} has a broker for {before.engine}: name another folder with --folder")
+    if servers is None:
+        if engine == "nats" and before is None:
+            raise UsageError("--engine nats: name its servers, as in --servers a.local,b.local,c.local")
+        return ()
+    if engine == "mosquitto" or (engine is None and before is None):
+        raise UsageError("--servers are of a cluster: write --engine nats")
+    try:
+        return parsed(servers)
+    except ValueError as error:
+        raise UsageError(f"--servers {servers}: {error}") from error
 
 
 def record_of(place: "BrokerFolder", made: "Made", reloaded: bool) -> dict[str, Any]:
@@ -89,6 +123,7 @@ def record_of(place: "BrokerFolder", made: "Made", reloaded: bool) -> dict[str, 
         "address": doors.address,
         "names": doors.names,
         "bind": doors.bind,
+        "servers": [server.name for server in doors.servers],
         "node_port": doors.node_port,
         "host_port": doors.host_port,
         "ca": place.ca.absolute(),
@@ -104,11 +139,33 @@ def record_of(place: "BrokerFolder", made: "Made", reloaded: bool) -> dict[str, 
 def sentences(place: "BrokerFolder", made: "Made", reloaded: bool) -> list[str]:
     """What a person has to know of it."""
     doors = made.doors
+    if doors.servers:
+        return [*_cluster_sentences(place, made), *_more(made, reloaded)]
     lines = [
         f"nodes come to mqtts://{doors.address}:{doors.node_port}, host and monitor to port {doors.host_port}",
         f"its certificate is for {', '.join(doors.names)}; it expires on {made.ends:%Y-%m-%d}: dcka broker renew",
         f"passwords are in {place.secrets}, for you alone; who signs is in {place.authority_key.parent}: keep a copy",
     ]
+    lines += _more(made, reloaded)
+    return lines
+
+
+def _cluster_sentences(place: "BrokerFolder", made: "Made") -> list[str]:
+    from dcka.security.nats_files import FOLDER
+
+    doors = made.doors
+    urls = ", ".join(f"{server.name} at mqtts://{server.host}:{server.port}" for server in doors.servers)
+    return [
+        f"the servers: {urls}",
+        f"each has its folder in {place.path / FOLDER}: copy it to that computer, keep it secret, and run nats-server "
+        "--config nats.conf in it; or, with all of the broker's folder, dcka broker up --server NAME",
+        f"their certificate is for {', '.join(doors.names)}; it expires on {made.ends:%Y-%m-%d}: dcka broker renew",
+        f"passwords are in {place.secrets}, for you alone; who signs is in {place.authority_key.parent}: keep a copy",
+    ]
+
+
+def _more(made: "Made", reloaded: bool) -> list[str]:
+    doors, lines = made.doors, []
     if made.dropped:
         lines.append(f"no longer in the network, and without a password now: {', '.join(made.dropped)}")
     if doors.removed:

@@ -10,14 +10,28 @@ from dcka.cli.broker.options import folder_option, locked
 from dcka.cli.options import examples, json_option, network_option, state_of, state_option
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
+from dcka.errors import UsageError
 
 
-@click.command("up", epilog=examples("dcka broker up", "dcka broker up --json"))
+@click.command(
+    "up",
+    epilog=examples(
+        "dcka broker up",
+        "dcka broker up --server a.local   one server of a cluster, on the computer a.local",
+        "dcka broker up --json",
+    ),
+)
+@click.option(
+    "--server", "servers", multiple=True, metavar="NAME",
+    help="Of a cluster, the server that runs here; again for more.  [default: all]",
+)  # fmt: skip
 @folder_option
 @network_option
 @state_option
 @json_option
-def command(folder: Path | None, network: Path | None, state: Path | None, output: Output) -> int:
+def command(
+    servers: tuple[str, ...], folder: Path | None, network: Path | None, state: Path | None, output: Output
+) -> int:
     """Start the broker that `dcka broker init` has written, until Ctrl-C.
 
     Rules and password hashes are written anew first, from network.toml and the folder as they are. The other verbs
@@ -30,6 +44,12 @@ def command(folder: Path | None, network: Path | None, state: Path | None, outpu
 
     config, place, doors = locked(network, folder)
     note = state_of(config, state)
+    if doors.servers:
+        from dcka.cli.broker.up_cluster import run_servers
+
+        return run_servers(config, place, doors, servers, note, output)
+    if servers:
+        raise UsageError("--server is of a cluster, and this broker is one mosquitto: leave it out")
     require_none(note)
     soon = certificate_note(place)
     write_files(config, place, doors)
