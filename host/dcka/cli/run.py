@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,10 @@ Json = dict[str, Any]
     help="Seconds after which a run that has not finished is ended.  [default: 120, and in slots two periods a step]",
 )  # fmt: skip
 @click.option(
+    "--wait", type=click.FloatRange(min=0), metavar="S",
+    help="How long nodes are waited for that are not online yet; on stderr, whom for.  [default: 6]",
+)  # fmt: skip
+@click.option(
     "--allow-partial",
     is_flag=True,
     help="tree: exit code 0 also where nodes were missing in all or some steps.",
@@ -79,6 +83,7 @@ def command(
     state: Path | None,
     output: Output,
     limit: float | None,
+    wait: float | None,
     allow_partial: bool,
     stop: bool,
     range: str | None,
@@ -104,15 +109,21 @@ def command(
     with Connection(broker_of(config, folder, broker), config.network.name) as connection:
         if stop:
             return _stop(connection, folder, output)
-        outcome, dataset = _run(connection, config, folder, limit, output)
+        outcome, dataset = _run(connection, config, folder, limit, wait, output)
     outcome.save(folder)
     return _report(outcome, dataset, allow_partial, output)
 
 
 def _run(
-    connection: "Connection", config: "Config", folder: "State", limit: float | None, output: Output
+    connection: "Connection",
+    config: "Config",
+    folder: "State",
+    limit: float | None,
+    wait: float | None,
+    output: Output,
 ) -> tuple["Outcome", Json]:
     """(the outcome, the record of the data set)."""
+    from dcka.mqtt.readiness import READY_S
     from dcka.runs.controller import run
     from dcka.runs.held import held_data, settled_data
     from dcka.runs.plan import plan
@@ -120,7 +131,7 @@ def _run(
 
     with _View(output) as view:
         view.show(f"waiting for {len(config.ids)} nodes at {connection.url}")
-        found = survey(connection, config.ids)
+        found = survey(connection, config.ids, READY_S if wait is None else wait, view.missing)
         number = next_number(found, folder)
         if config.data.range == "host":
             dataset, distinct = held_data(found, config, folder)
@@ -202,6 +213,12 @@ class _View:
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(data)
+
+    def missing(self, nodes: "Collection[int]") -> None:
+        """Who is waited for before the run."""
+        from dcka.mqtt.readiness import named
+
+        self._output.say(f"waiting for {named(nodes)} to come online" if nodes else "all are online")
 
     def _waiting(self, data: Json) -> None:
         self._output.say(f"waiting: {data['reason']}" if data["nodes"] else "all are there again")

@@ -39,15 +39,12 @@ class SecuredServers:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the first server, while all of them run."""
-        pids = [server.pid for server in self.servers.values()]
-        return None if not pids or None in pids else pids[0]
+        """The process id of the first server that runs; None where none does."""
+        return next((server.pid for server in self.servers.values() if server.pid is not None), None)
 
-    def lines(self) -> list[str]:
-        """The last lines of the log of one that has ended, or of the last one."""
-        servers = list(self.servers.values())
-        gone = [server for server in servers if server.pid is None]
-        return (gone or servers)[-1].lines() if servers else []
+    def ended(self) -> dict[str, list[str]]:
+        """The servers that have ended by themselves, with the last lines that each said."""
+        return {name: server.lines()[-3:] for name, server in self.servers.items() if server.pid is None}
 
     def __enter__(self) -> Self:
         require_valid(self._folder)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dcka.cli.broker.bare import LOOK_S
@@ -23,8 +23,7 @@ def run_servers(
     note: "State",
     output: Output,
 ) -> int:
-    """Start them, say where they listen, and wait. Raises BrokerError where one ends by itself."""
-    from dcka.broker import BrokerError
+    """Start them, say where they listen, and wait; one that ends by itself leaves the others running."""
     from dcka.security.nats_server import SecuredServers
     from dcka.security.server import certificate_note
     from dcka.security.setup import write_files
@@ -56,12 +55,21 @@ def run_servers(
         )
         if soon:
             output.say(f"note: {soon}", style="yellow")
-        while running.pid is not None:
-            if told():
-                return 0
-            time.sleep(LOOK_S)
-        last = " | ".join(line.strip() for line in running.lines()[-3:])
-        raise BrokerError(f"a NATS server has ended by itself; it said: {last}")
+        return _watch(running, told, output)
+
+
+def _watch(running: "SecuredServers", told: "Callable[[], bool]", output: Output) -> int:
+    """Until Ctrl-C, or until the last server has ended by itself; 1 where one has."""
+    gone: set[str] = set()
+    while True:
+        ended = running.ended()
+        for name in ended.keys() - gone:
+            gone.add(name)
+            last = " | ".join(line.strip() for line in ended[name])
+            output.say(f"the server {name} has ended by itself; it said: {last}", style="red")
+        if told() or running.pid is None:
+            return 1 if gone else 0
+        time.sleep(LOOK_S)
 
 
 @contextlib.contextmanager
