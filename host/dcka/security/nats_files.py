@@ -107,6 +107,8 @@ def parsed(servers: str) -> tuple[Member, ...]:
     doors = [(one.host, port) for one in found for port in (one.port, one.route_port)]
     if len(set(doors)) < len(doors):
         raise ValueError("two servers on one computer have the same port")
+    if len({one.name for one in found}) < len(found):
+        raise ValueError(f"two servers would have the same name: {', '.join(one.name for one in found)}")
     return tuple(found)
 
 
