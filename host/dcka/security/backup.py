@@ -1,0 +1,296 @@
+"""`dcka broker backup` and `restore`: a network's state in one file, whole or not at all.
+
+A tar whose first member, `manifest.json`, has the SHA-256 of every other; its members are `network.toml`, `state/…`
+(the folder .dcka), `broker/…` and `ca.pem`, where the network file names one elsewhere. It holds passwords and
+keys.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from dcka import __version__
+from dcka.broker.folder import BrokerFolder
+from dcka.config import Config, State, StateError, load, write_whole
+from dcka.errors import DckaError, UsageError
+
+VERSION = 1
+NETWORK, STATE, BROKER, BESIDE = "network.toml", "state", "broker", "beside"
+_MANIFEST = "manifest.json"
+_MAX_MANIFEST = 16 << 20
+_SECRET = 0o600
+# They say who runs here at the moment, and the state folder's says where.
+_NEVER = {"broker.lock", "pid"}
+_NEVER_OF_STATE = {"broker.json"}
+
+
+class BackupError(DckaError):
+    """The file is no backup, or a damaged one. Nothing was changed."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a network's state is, or shall be."""
+
+    network: Path
+    state: Path
+    broker: Path
+
+    def of(self, name: str) -> Path:
+        """The place of a part of the backup."""
+        return {NETWORK: self.network, STATE: self.state, BROKER: self.broker}[name]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a backup holds: its manifest's `network`, `created` (UTC) and files by name, with size and SHA-256."""
+
+    network: str
+    created: str
+    files: dict[str, tuple[int, str]]
+
+    @property
+    def parts(self) -> list[str]:
+        """Which of network.toml, state and broker it has."""
+        return [part for part in (NETWORK, STATE, BROKER) if any(_part(name) == part for name in self.files)]
+
+    @property
+    def beside(self) -> list[str]:
+        """Files that the network file names, by their paths from its folder."""
+        return [name.partition("/")[2] for name in self.files if _part(name) == BESIDE]
+
+
+def places_of(config: Config, state: State, folder: BrokerFolder) -> Places:
+    """Where the state of a loaded network is."""
+    if config.file is None:
+        raise UsageError("there is no network file to back up")
+    return Places(config.file, state.folder, folder.path)
+
+
+def backup(config: Config, places: Places, file: Path, force: bool = False) -> Contents:
+    """Write the backup, for its owner alone.
+
+    Raises UsageError where `file` is there and not to be overwritten; StateError where something cannot be read or
+    written.
+    """
+    if file.exists() and not force:
+        raise UsageError(f"{file} is there already: overwrite it with --force, or name another")
+    contents = {name: _read(path) for name, path in [*_files(places), *_beside(config, places)]}
+    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in contents.items()}
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    made = Contents(config.network.name, created, digests)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        _add(archive, _MANIFEST, _manifest(made))
+        for name, data in contents.items():
+            _add(archive, name, data)
+    write_whole(file, buffer.getvalue(), _SECRET)
+    return made
+
+
+def read(file: Path) -> tuple[Contents, dict[str, bytes]]:
+    """What a backup holds, all of it checked against its manifest. Raises BackupError."""
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(file, mode="r:gz") as archive:
+            for member in archive:
+                if member.name in found or not member.isfile() or not _sound(member.name):
+                    raise BackupError(f"{file}: {member.name!r} has no place in a backup of dcka")
+                if member.name == _MANIFEST and member.size > _MAX_MANIFEST:
+                    raise BackupError(f"{file}: its manifest is too large")
+                stream = archive.extractfile(member)
+                found[member.name] = b"" if stream is None else stream.read()
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file {file}") from error
+    except OSError as error:
+        raise BackupError(f"{file} cannot be read as a backup: {error.strerror or error}") from error
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise BackupError(f"{file} is no backup of dcka, or a damaged one ({error})") from error
+    except Exception as error:
+        if type(error).__module__ != "zlib":
+            raise
+        raise BackupError(f"{file} is damaged ({error})") from error
+    contents = _contents(file, found.pop(_MANIFEST, None))
+    _compare(file, contents, found)
+    return contents, found
+
+
+def restore(file: Path, places: Places, force: bool = False) -> Contents:
+    """Put back all that the backup holds, checked first, written aside, then renamed; what was there before goes.
+
+    Raises BackupError for a damaged file, UsageError where something is there and not to be overwritten or a broker
+    runs out of the folder, StateError where the disk refuses; then all is as it was.
+    """
+    contents, files = read(file)
+    there = [target for _, target in _moves(contents, places) if target.exists()]
+    if there and not force:
+        raise UsageError(
+            f"{there[0]} is there already: replace it, and all else that the backup holds, with --force"
+        )
+    if places.network.parent.exists() and not places.network.parent.is_dir():
+        raise UsageError(f"{places.network.parent} is no folder")
+    with _nobody_runs(places.broker):
+        try:
+            _replace(contents, files, places)
+        except OSError as error:
+            raise StateError(
+                f"{error.filename or places.network.parent} cannot be written: {error.strerror}; all is as it was"
+            ) from error
+    return contents
+
+
+def _moves(contents: Contents, places: Places) -> list[tuple[str, Path]]:
+    """What takes the place of what: a name among those written aside, and the target."""
+    parts = [(part, places.of(part)) for part in contents.parts]
+    return parts + [(path, places.network.parent / path) for path in contents.beside]
+
+
+def _replace(contents: Contents, files: dict[str, bytes], places: Places) -> None:
+    """Everything aside first; then each part changes places with what was there, and all change back if one cannot."""
+    home = places.network.absolute().parent
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".dcka-restore-", dir=home) as name:
+        aside, before = Path(name) / "new", Path(name) / "old"
+        before.mkdir()
+        for path, data in files.items():
+            _write(aside / path.removeprefix(f"{BESIDE}/"), data)
+        load(aside / NETWORK)  # a network that this version does not take is refused before anything changes
+        done: list[tuple[Path, Path]] = []
+        try:
+            for number, (part, target) in enumerate(_moves(contents, places)):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                old = before / str(number)
+                if target.exists():
+                    shutil.move(target, old)
+                done.append((old, target))
+                shutil.move(aside / part, target)
+        except BaseException:
+            for old, target in reversed(done):
+                _remove(target)
+                if old.exists():
+                    shutil.move(old, target)
+            raise
+
+
+def _files(places: Places) -> Iterator[tuple[str, Path]]:
+    """Each file of the state, by its name in the backup."""
+    yield NETWORK, places.network
+    for part, never in ((STATE, _NEVER | _NEVER_OF_STATE), (BROKER, _NEVER)):
+        base = places.of(part)
+        for path in sorted(base.rglob("*")) if base.is_dir() else ():
+            relative = path.relative_to(base)
+            at_top = len(relative.parts) == 1
+            if path.is_symlink() or not path.is_file() or (at_top and path.name in never):
+                continue
+            yield f"{part}/{relative.as_posix()}", path
+
+
+def _beside(config: Config, places: Places) -> Iterator[tuple[str, Path]]:
+    """The authority's file that the network file names, where it lies beside it and in no part of its own."""
+    ca = config.network.ca
+    if ca is None:
+        return
+    home = places.network.absolute().parent
+    path = ca.absolute()
+    inside = path.is_relative_to(home) and ".." not in path.relative_to(home).parts
+    if inside and not any(path.is_relative_to(part.absolute()) for part in (places.broker, places.state)):
+        yield f"{BESIDE}/{path.relative_to(home).as_posix()}", path
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    """For its owner alone, whatever it is: certificates in a folder of keys need no other reader."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, _SECRET)) as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if path.name == NETWORK and path.parent.name == "new":
+        path.chmod(0o644)
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(data), _SECRET
+    archive.addfile(member, io.BytesIO(data))
+
+
+def _manifest(contents: Contents) -> bytes:
+    files = {name: {"size": size, "sha256": digest} for name, (size, digest) in contents.files.items()}
+    said = {"network": contents.network, "created": contents.created, "files": files}
+    return json.dumps({"v": VERSION, "dcka": __version__, **said}, indent=1).encode()
+
+
+def _contents(file: Path, manifest: bytes | None) -> Contents:
+    if manifest is None:
+        raise BackupError(f"{file} has no manifest: it is no backup of dcka")
+    try:
+        record = json.loads(manifest)
+        if record["v"] != VERSION:
+            raise BackupError(f"{file} was written by another version of dcka ({record.get('dcka')})")
+        files = {str(name): (int(one["size"]), str(one["sha256"])) for name, one in record["files"].items()}
+        return Contents(str(record["network"]), str(record["created"]), files)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BackupError(f"{file}: its manifest is damaged ({error})") from error
+
+
+def _compare(file: Path, contents: Contents, found: dict[str, bytes]) -> None:
+    missing, more = contents.files.keys() - found.keys(), found.keys() - contents.files.keys()
+    if missing or more:
+        what = f"{min(missing)} is missing" if missing else f"{min(more)} is not in its manifest"
+        raise BackupError(f"{file} is damaged: {what}")
+    for name, data in found.items():
+        if (len(data), hashlib.sha256(data).hexdigest()) != contents.files[name]:
+            raise BackupError(f"{file} is damaged: {name} is not what was backed up")
+    if NETWORK not in found:
+        raise BackupError(f"{file} holds no {NETWORK}")
+
+
+def _sound(name: str) -> bool:
+    """Whether a member's name is one of ours, and leads nowhere else."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+        return False
+    return name in (_MANIFEST, NETWORK) or (len(path.parts) > 1 and path.parts[0] in (STATE, BROKER, BESIDE))
+
+
+def _part(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _nobody_runs(folder: Path) -> Iterator[None]:
+    """Raises UsageError while a broker runs out of the folder that is to be replaced."""
+    lock = folder / "broker.lock"
+    if not lock.exists():
+        yield
+        return
+    with lock.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(f"a broker runs out of {folder}: stop it first") from error
+        yield
