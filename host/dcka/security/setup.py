@@ -202,7 +202,7 @@ def _make_folders(folder: BrokerFolder) -> None:
 
 def _issue(folder: BrokerFolder, doors: Doors, key: Path, days: int, now: datetime) -> None:
     """The key first: a broker that starts in between refuses the pair, and one that runs reads neither."""
-    certificate, own_key = new_server(read_authority(folder.ca, key), doors.names, now, days)
+    certificate, own_key = new_server(read_authority(folder.ca, key, now), doors.names, now, days)
     write_key(folder.key, own_key)
     write_certificate(folder.certificate, certificate)
 

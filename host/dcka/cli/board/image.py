@@ -261,7 +261,8 @@ def _recipe(
     source: bool,
     readings: "Dataset | None",
 ) -> _Recipe:
-    from dcka.boards.broker_choice import broker_for_boards, is_loopback
+    from dcka.boards.broker_choice import broker_for_boards
+    from dcka.broker.own_address import is_loopback
 
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     if not chosen and is_loopback(url.host):
