@@ -93,8 +93,8 @@ def ends(file: Path) -> datetime:
     return _certificate(file).not_valid_after_utc
 
 
-def read_authority(certificate: Path, key: Path) -> Authority:
-    """Raises AuthorityError where one cannot be read, they do not belong together, or the certificate has expired."""
+def read_authority(certificate: Path, key: Path, now: datetime | None = None) -> Authority:
+    """Raises AuthorityError where one cannot be read, they do not belong together, or it has expired `now` (today)."""
     read = _certificate(certificate)
     try:
         loaded = serialization.load_pem_private_key(key.read_bytes(), password=None)
@@ -106,7 +106,7 @@ def read_authority(certificate: Path, key: Path) -> Authority:
         raise AuthorityError(f"{key} holds no private key that can be used") from error
     if not isinstance(loaded, ec.EllipticCurvePrivateKey) or loaded.public_key() != read.public_key():
         raise AuthorityError(f"{key} is not the key of the authority in {certificate}")
-    if read.not_valid_after_utc <= datetime.now(UTC):
+    if read.not_valid_after_utc <= (now or datetime.now(UTC)):
         raise AuthorityError(
             f"the authority in {certificate} has expired: dcka broker init --new-authority makes another, which every "
             "board then has to be given"

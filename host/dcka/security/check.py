@@ -135,7 +135,7 @@ class TopicProof:
 
     def _all_heard(self, topic: str, payload: bytes) -> bool:
         readers = [one for one in self._talkers.values() if one.rights.may_read(topic)]
-        return all([one.await_heard(topic, payload, FENCE_S) for one in readers])
+        return all(one.await_heard(topic, payload, FENCE_S) for one in readers)
 
     def _publish_rows(self) -> Iterable[Row]:
         """What somebody may be seen to have said: only where one of us may read the topic."""

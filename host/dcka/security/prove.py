@@ -7,19 +7,17 @@ from dcka.broker import BrokerUrl
 from dcka.broker.access import Rights
 from dcka.errors import DckaError
 from dcka.mqtt import Connection
-from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.presence import present
 from dcka.mqtt.readiness import named
 from dcka.security.check import Row, TopicProof
 from dcka.security.entrance import entrance_rows
 
 # Each takes part in each other's rows: their number grows with the square.
 MOST = 5
-# For what a broker that answers has retained.
-_LOOK_S = 1.0
 
 
 class Busy(DckaError):
-    """A run is going on, and the proof would disturb it."""
+    """A run is going on, or a node is online whose place the proof would take."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,19 @@ def prove(
 ) -> Proof:
     """Who gets in, and who may say and hear what. `nodes`: those that take part; None: a few that are not online.
 
-    One who takes part is at the broker under its own name: a node that is online would be thrown out meanwhile.
-    Raises Busy while a run goes on; BrokerUnavailable where a user is not let in after all.
+    One who takes part is at the broker under its own name: it and a node that is online would throw each other out.
+    Raises Busy for such a node, and while a run goes on; BrokerUnavailable where a user is not let in after all.
     """
     online, running = _present(host, network)
     if running:
         raise Busy(
             f"{named(running)}: a run is going on, which the check would disturb; wait until it is over"
+        )
+    if nodes is not None and online.intersection(nodes):
+        there = online.intersection(nodes)
+        raise Busy(
+            f"{named(there)} {'is' if len(there) == 1 else 'are'} online, and only one can be there under its name: "
+            "stop it, or leave it out"
         )
     known = [one.node for one in rights if one.node is not None]
     free = [node for node in known if node not in online]
@@ -89,11 +93,7 @@ def sample(free: Sequence[int], near: Mapping[int, Collection[int]], most: int =
 
 
 def _present(host: BrokerUrl, network: str) -> tuple[set[int], set[int]]:
-    """Who is online, and who is in a run, by what the broker has kept. Raises BrokerUnavailable."""
+    """Who is online, and who is in a run. Raises BrokerUnavailable."""
     with Connection(host, network, role="check") as connection:
-        inbox = Inbox(connection, {})
-        connection.subscribe("status/+")
-        inbox.until(lambda: False, _LOOK_S, "status/+")
-        statuses = inbox.statuses
-        online = {node for node in statuses.by_node if statuses.online(node)}
+        statuses, online = present(connection)
         return online, {node for node in online if statuses.by_node[node].state == "running"}

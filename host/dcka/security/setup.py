@@ -145,6 +145,7 @@ def _write_servers(folder: BrokerFolder, doors: Doors, rights: Sequence[Rights])
     """A folder for each server of a cluster, with all that it needs."""
     passwords = _all_passwords(folder, [one.user for one in rights])
     users = nats_files.users(rights, passwords).encode()
+    _make_folders(folder, [server_folder(folder, member) for member in doors.servers])
     template = template_text(TEMPLATE)
     for member in doors.servers:
         text = configuration(
@@ -267,7 +268,7 @@ def _make_folders(folder: BrokerFolder, servers: Sequence[Path]) -> None:
 
 def _issue(folder: BrokerFolder, doors: Doors, key: Path, days: int, now: datetime) -> None:
     """The key first: a broker that starts in between refuses the pair, and one that runs reads neither."""
-    authority = read_authority(folder.ca, key)
+    authority = read_authority(folder.ca, key, now)
     certificate, own_key = new_server(authority, doors.names, now, days, peer=bool(doors.servers))
     write_key(folder.key, own_key)
     write_certificate(folder.certificate, certificate)

@@ -64,6 +64,16 @@ def require_none(state: "State") -> None:
     note = state.read(note_file(state))
     if not isinstance(note, dict):
         return
+    if isinstance(note.get("secured"), str):
+        from dcka.broker.folder import BrokerFolder
+        from dcka.security.server import running_pid
+
+        if running_pid(BrokerFolder(Path(note["secured"]))) is not None:
+            raise UsageError(
+                f"the broker with locks in {note['secured']} runs for this network already: use that one, stop it, or "
+                "start another for --state DIR"
+            )
+        return
     try:
         url = parse_broker_url(str(note.get("url")))
         probe(url, PROBE_S)
