@@ -111,7 +111,7 @@ class Broker(ABC):
             _check_free(self._wanted)
         try:
             store = self._open_folder()
-            self._launch_onfree_port(program, store)
+            self._launch_on_free_port(program, store)
         except BaseException:
             self.stop()
             raise
@@ -163,7 +163,7 @@ class Broker(ABC):
         _lock(lock, self._store)
         return self._store
 
-    def _launch_onfree_port(self, program: Path, store: Path) -> None:
+    def _launch_on_free_port(self, program: Path, store: Path) -> None:
         for _ in range(ATTEMPTS):
             port = self._wanted or free_port()
             try:
@@ -270,9 +270,14 @@ def _lock(file: IO[str], folder: Path) -> None:
 
 
 def template_text(name: str) -> str:
-    """A configuration of `mqtt_broker/`: package data in an installed dcka, the checkout's folder otherwise."""
+    """A configuration of `mqtt_broker/`, with its placeholders."""
+    return (_templates() / name).read_text(encoding="utf-8")
+
+
+def _templates() -> Path:
+    """`mqtt_broker/`: package data in an installed dcka, the checkout's folder otherwise."""
     package = Path(__file__).parents[1]
     for folder in (package / "_mqtt_broker", package.parents[1] / "mqtt_broker"):
         if folder.is_dir():
-            return (folder / name).read_text(encoding="utf-8")
+            return folder
     raise BrokerError(f"the broker configurations are not beside {package}: install dcka again")
