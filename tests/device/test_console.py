@@ -127,7 +127,7 @@ def test_of_several_addresses_each_is_named_with_its_trouble_once_a_minute():
     case.console = console.Console({"node": 3, "network": "greenhouse", "broker": broker}, 12)
     case.look()
     said = []
-    for attempt in range(60):
+    for _ in range(60):
         case.link.client.state = WAITING
         said += case.look(500)
         case.fail("refused" if broker["host"] == "a" else "unreachable", 111)

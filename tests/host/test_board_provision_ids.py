@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcka.boards.assigning import Candidate, assigned
-from dcka.boards.broker_choice import broker_for_boards, is_loopback, is_pty, own_address
+from dcka.boards.broker_choice import broker_for_boards, is_pty
 from dcka.boards.ports import PortInfo
 from dcka.boards.registry import Board
+from dcka.broker.own_address import is_loopback, own_address
 from dcka.config import State, from_mapping
 from dcka.errors import UsageError
 

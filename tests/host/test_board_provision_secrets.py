@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dcka.boards.secrets import Secrets, Sources, gathered, read_password_file
+from dcka.boards.secrets import Secrets, Sources, gathered
+from dcka.broker.password_files import read_password_file
 from dcka.errors import UsageError
 
 WIFI, BROKER = "correct horse", "battery staple"

@@ -81,9 +81,9 @@ def test_a_lost_race_for_a_free_port_is_run_again(engine: str, monkeypatch: pyte
     if engine == "mosquitto":
         require_mosquitto()
     with open_broker() as faster:
-        really_free = base._free_port()
+        really_free = base.free_port()
         choices = iter((faster.address.port, faster.address.port, really_free))
-        monkeypatch.setattr(base, "_free_port", lambda: next(choices))
+        monkeypatch.setattr(base, "free_port", lambda: next(choices))
         with open_broker(engine) as broker:
             assert broker.address == BrokerUrl("127.0.0.1", really_free)
             probe(broker.address)
@@ -92,7 +92,7 @@ def test_a_lost_race_for_a_free_port_is_run_again(engine: str, monkeypatch: pyte
 def test_races_are_not_run_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_broker() as faster:
         port = faster.address.port
-        monkeypatch.setattr(base, "_free_port", lambda: port)
+        monkeypatch.setattr(base, "free_port", lambda: port)
         with pytest.raises(BrokerError, match="5 free ports in a row were taken"):
             open_broker().start()
 

@@ -74,11 +74,11 @@ def test_a_whole_file_is_read():
 
 
 def test_a_brokers_password_is_in_the_environment_and_nowhere_shown(monkeypatch):
-    monkeypatch.setenv("DCKA_BROKER_PASSWORD", "secret")
+    monkeypatch.setenv("DCKA_BROKER_PASSWORD", "hunter-2")
     broker = parse('[network]\nbroker = "mqtt://ann@[::1]:1884"').network.broker
-    assert (broker.host, broker.port, broker.password) == ("::1", 1884, "secret")
+    assert (broker.host, broker.port, broker.password) == ("::1", 1884, "hunter-2")
     assert str(broker) == "mqtt://ann@[::1]:1884"
-    assert "secret" not in repr(broker)
+    assert "hunter-2" not in repr(broker)
 
 
 BAD_VALUES = [

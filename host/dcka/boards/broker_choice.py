@@ -1,18 +1,16 @@
 """Which broker a board is told: one that it can reach. This computer's loopback is nobody's address but its own."""
 
-import ipaddress
 import os
 import re
-import socket
 from collections.abc import Iterable
 
+from dcka.broker.folder import BrokerFolder, door, read_doors
+from dcka.broker.own_address import is_loopback, own_address
 from dcka.broker.url import BrokerUrl
 from dcka.config import Config, State
 from dcka.errors import UsageError
 from dcka.mqtt.address import broker_of
 
-# A documentation address (RFC 5737): no packet is sent to it, it only makes the system choose its own address.
-_ELSEWHERE = ("192.0.2.1", 9)
 _PTY = re.compile(r"/dev/pts/\d+|/dev/ttys\d{3}")
 
 
@@ -28,10 +26,13 @@ def broker_for_boards(config: Config, state: State, explicit: str | None, ports:
     """
     boards = [port for port in ports if not is_pty(port)]
     embedded = config.network.broker is None if explicit is None else explicit.strip() == "embedded"
+    if embedded and boards and (secured := _secured(config)) is not None:
+        return secured
     if boards and embedded:
         raise UsageError(
             f'[network] broker is "embedded": it listens on this computer alone, and {boards[0]} is a board. Run a '
-            f"broker that the boards reach (docs/broker.md), and say where, in network.toml or with {_example()}"
+            f"broker that they reach: dcka broker init makes one with passwords (docs/broker.md); or say where one "
+            f"is, in network.toml or with {_example()}"
         )
     url = broker_of(config, state, explicit)
     unreachable = [address for address in url.addresses if is_loopback(address.host)]
@@ -43,26 +44,11 @@ def broker_for_boards(config: Config, state: State, explicit: str | None, ports:
     return url
 
 
-def is_loopback(host: str) -> bool:
-    """Whether the host means the very computer that asks."""
-    if host.rstrip(".").lower() == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
-
-
-def own_address() -> str | None:
-    """This computer's IPv4 address on the network that leads elsewhere; None where it has none."""
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(_ELSEWHERE)
-            address = str(probe.getsockname()[0])
-    except OSError:
-        return None
-    return None if is_loopback(address) else address
+def _secured(config: Config) -> BrokerUrl | None:
+    """The broker of the folder beside the network file, by the name that nodes are told; None where there is none."""
+    folder = BrokerFolder.beside(config.file)
+    doors = read_doors(folder)
+    return None if doors is None or is_loopback(doors.address) else door(folder, doors)
 
 
 def _example() -> str:

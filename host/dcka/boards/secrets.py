@@ -4,18 +4,17 @@ They go into `node.json` and nowhere else: neither into a message, nor into an e
 """
 
 import os
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dcka.broker.password_files import read_password_file
 from dcka.broker.url import PASSWORD_VARIABLE
 from dcka.errors import UsageError
 
 WIFI_VARIABLE = "DCKA_WIFI_PASSWORD"
 
 _WIFI_SHORTEST, _WIFI_LONGEST = 8, 63  # WPA2's; a key in hex has 64
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 Prompt = Callable[[str], str]
 """Asks a person for a password, without showing it; its argument says which."""
@@ -53,22 +52,6 @@ def gathered(sources: Sources, ssid: str | None, user: str | None) -> Secrets:
         what = f'the password of "{user}" at the broker'
         broker = _found(sources, what, "--broker-password-file", sources.broker_file, PASSWORD_VARIABLE)
     return Secrets(wifi, broker)
-
-
-def read_password_file(file: Path) -> str:
-    """The first line of a file that its owner alone may read. Raises UsageError."""
-    try:
-        with file.open("rb") as stream:
-            mode = os.fstat(stream.fileno()).st_mode
-            if stat.S_ISREG(mode) and mode & _OTHERS:
-                raise UsageError(f"{file} can be read by others than its owner: chmod 600 {file}")
-            line = stream.readline()
-    except OSError as error:
-        raise UsageError(f"the password file {file} cannot be read: {error.strerror}") from error
-    try:
-        return line.rstrip(b"\r\n").decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"the password file {file} is no UTF-8 text") from None
 
 
 def _found(sources: Sources, what: str, option: str, file: Path | None, variable: str) -> str:

@@ -133,7 +133,7 @@ def _broker(config: Config, node: int, secrets: Secrets) -> BrokerUrl:
         raise UsageError(
             '[network] broker is "embedded", which only this computer reaches: name one with --broker URL'
         )
-    broker = config.network.broker.for_client(node)
+    broker = config.network.broker
     return broker.with_password(secrets.broker or broker.password)
 
 
@@ -146,7 +146,7 @@ def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
     record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
     rows = schedule(config.graph, config.run.schedule, config.topology.root).row_records(0)[node]
-    record |= {"node": node, "broker": broker.for_node(), "console": True, "rows": rows}
+    record |= {"node": node, "broker": broker.for_node(node), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

@@ -165,7 +165,7 @@ class Broker(ABC):
 
     def _launch_on_free_port(self, program: Path, store: Path) -> None:
         for _ in range(ATTEMPTS):
-            port = self._wanted or _free_port()
+            port = self._wanted or free_port()
             try:
                 self._launch(program, port, store)
             except _PortTaken:
@@ -178,8 +178,7 @@ class Broker(ABC):
 
     def _launch(self, program: Path, port: int, store: Path) -> None:
         configuration = store / "broker.conf"
-        text = (_templates() / self.template).read_text(encoding="utf-8")
-        filled = Template(text).substitute(self._settings(store), port=port)
+        filled = Template(template_text(self.template)).substitute(self._settings(store), port=port)
         try:
             configuration.write_text(filled, encoding="utf-8")
         except OSError as error:
@@ -241,7 +240,8 @@ def _said(child: Child) -> str:
     return f"; it said: {' | '.join(lines[-3:])}" if lines else "; it said nothing"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody had a moment ago."""
     with socket.socket() as listener:
         listener.bind((HOST, 0))
         return int(listener.getsockname()[1])
@@ -267,6 +267,11 @@ def _lock(file: IO[str], folder: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise BrokerError(f"another broker uses {folder}: stop it, or give another folder") from error
+
+
+def template_text(name: str) -> str:
+    """A configuration of `mqtt_broker/`, with its placeholders."""
+    return (_templates() / name).read_text(encoding="utf-8")
 
 
 def _templates() -> Path:

@@ -5,12 +5,14 @@ A broker of several servers has several such addresses, with commas between them
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
+from dcka.broker.access import node_user
+from dcka.broker.password_files import read_password_file
 from dcka.errors import UsageError
 
 DEFAULT_PORT = 1883
@@ -37,6 +39,8 @@ class BrokerUrl:
     `tls`: encrypted, and the broker's certificate is verified: by the authority in the PEM file `ca`, or, where that
     is None, by those that the system trusts. `str` gives the URL; the password is neither in it nor in the `repr`.
     `others`: further addresses of the same broker, each without others of its own; they have its user and authority.
+    `secrets`: where each node has a user of its own, the folder with their passwords; `node_port`: where nodes are let
+    in, if that is another port.
     """
 
     host: str
@@ -45,6 +49,8 @@ class BrokerUrl:
     password: str | None = field(default=None, repr=False)
     tls: bool = False
     ca: Path | None = None
+    secrets: Path | None = None
+    node_port: int | None = None
     others: tuple["BrokerUrl", ...] = ()
 
     def __str__(self) -> str:
@@ -60,29 +66,53 @@ class BrokerUrl:
         """Every address by itself, in the order in which they are tried."""
         return (replace(self, others=()), *self.others)
 
+    def each(self, change: "Callable[[BrokerUrl], BrokerUrl]") -> "BrokerUrl":
+        """The same addresses, each with a change."""
+        return joined([change(address) for address in self.addresses])
+
     def for_client(self, number: int) -> "BrokerUrl":
         """The addresses in the order of the client `number` (a node's id): clients spread evenly over them, and so do
         those of one that is lost over the ones that stay."""
-        return _joined(order_for(number, self.addresses))
+        return joined(order_for(number, self.addresses))
 
     def trusting(self, ca: Path | None) -> "BrokerUrl":
         """The same with the authority in `ca`, as far as it is encrypted."""
-        return _joined([replace(address, ca=ca if address.tls else None) for address in self.addresses])
+        return self.each(lambda address: replace(address, ca=ca if address.tls else None))
 
     def with_password(self, password: str | None) -> "BrokerUrl":
         """The same with another password."""
-        return _joined([replace(address, password=password) for address in self.addresses])
+        return self.each(lambda address: replace(address, password=password))
 
-    def for_node(self) -> dict[str, object]:
-        """What node.json says of the broker. With `tls` the node needs the content of `ca` as CA_FILE beside it.
+    def as_node(self, node: int | None) -> "BrokerUrl":
+        """How node `node` (None: any, without its password) reaches it. Raises `UsageError` for one without."""
+        url = self.for_nodes() if node is None else self.for_nodes().for_client(node)
+        if url.secrets is None or node is None:
+            return url
+        user = node_user(node)
+        password = read_password_file(url.secrets / user)
+        return url.each(lambda address: replace(address, username=user, password=password))
 
-        Raises `UsageError` where there is no `ca`: MicroPython trusts no authority by itself.
+    def for_nodes(self) -> "BrokerUrl":
+        """What all nodes are told; where each has a user of its own, without one."""
+        if self.secrets is None:
+            return self
+        return self.each(
+            lambda one: replace(
+                one, port=one.node_port or one.port, username=None, password=None, node_port=None
+            )
+        )
+
+    def for_node(self, node: int | None = None) -> dict[str, object]:
+        """What node.json of `node` says of the broker. With `tls` the node needs the content of `ca` as CA_FILE.
+
+        Raises `UsageError` where there is no `ca`, for MicroPython trusts no authority by itself; and as `as_node`.
         """
-        said: dict[str, object] = {"host": self.host, "port": self.port}
-        if self.username:
-            said |= {"user": self.username, "password": self.password or ""}
-        if self.others:
-            said["others"] = [[other.host, other.port] for other in self.others]
+        url = self.as_node(node)
+        said: dict[str, object] = {"host": url.host, "port": url.port}
+        if url.username:
+            said |= {"user": url.username, "password": url.password or ""}
+        if url.others:
+            said["others"] = [[other.host, other.port] for other in url.others]
         if not self.tls:
             return said
         if self.ca is None:
@@ -101,7 +131,8 @@ def order_for(number: int, addresses: Sequence[Address]) -> tuple[Address, ...]:
     return (addresses[first], *rest[second:], *rest[:second])
 
 
-def _joined(addresses: Sequence[BrokerUrl]) -> BrokerUrl:
+def joined(addresses: Sequence[BrokerUrl]) -> BrokerUrl:
+    """One broker of several addresses, tried in this order."""
     return replace(addresses[0], others=tuple(addresses[1:]))
 
 
@@ -132,7 +163,7 @@ def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> Brok
             raise BrokerUrlError(
                 f"{first} and {address}: all addresses of a broker have to name the same user"
             )
-    return _joined(addresses)
+    return joined(addresses)
 
 
 def _parsed(text: str, environ: Mapping[str, str]) -> BrokerUrl:

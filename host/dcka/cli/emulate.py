@@ -1,7 +1,6 @@
 """`dcka emulate`: the nodes of a network on this computer, until Ctrl-C."""
 
 import contextlib
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from dcka.cli.options import (
 )
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
-from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from dcka.emulation.micropython import MicroPythonNetwork
     from dcka.emulation.network import NodeFailure
     from dcka.emulation.supervisor import Supervisor
-
-_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 @click.command(
@@ -80,15 +76,14 @@ def command(
     exit code is then 1. With --loss and its like the messages that one node says and another hears go through a bad
     radio; what a node says to the host does not.
     """
+    from dcka.emulation.network import drifting, ids_among
     from dcka.mqtt.address import broker_of
 
     config = configuration(network).replaced("emulation", runtime=runtime, heap=heap)
-    ids = config.ids if nodes is None else _ids(nodes, config.ids)
+    ids = config.ids if nodes is None else ids_among(nodes, config.ids)
     kind = _runtime(config.emulation.runtime, output)
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    from dcka.emulation.network import drifting
-
     clocks, faults = drifting(ids, drift), faults_of(**radio)
     url = broker_of(config, state_of(config, state), broker)
     return _emulate(config, ids, kind, clocks, url, faults, output)
@@ -126,12 +121,12 @@ def _emulate(
 def _air(url: "BrokerUrl", faults: "Faults", output: Output) -> "Iterator[BrokerUrl]":
     """Where the nodes find their broker; with faults that is a bad radio, whose counts are said in the end."""
     if not faults:
-        yield url
+        yield url.for_nodes()
         return
     from dcka.emulation.faults import FaultyRadio
 
     output.say(f"the radio between the nodes {faults}")
-    with FaultyRadio(lambda: url, faults) as radio:
+    with FaultyRadio(url.for_nodes, faults) as radio:
         try:
             yield radio.address
         finally:
@@ -181,26 +176,6 @@ def _report(
         f"{len(online)} of {len(watched.ids)} nodes of network {config.network.name} are online at {url}"
         f" ({kind}, {seconds:.2g} s)",
     )
-
-
-def _ids(text: str, known: tuple[int, ...]) -> tuple[int, ...]:
-    """The ids that `--nodes` names. Raises UsageError for what is no list of ids, and for a node that is not there."""
-    from dcka.emulation.network import checked_ids
-    from dcka.topology.graph import named_ids
-
-    found: list[int] = []
-    for part in text.split(","):
-        matched = _RANGE.fullmatch(part.strip())
-        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
-        if first > last:
-            raise UsageError(f"--nodes {text}: {part.strip()!r} is no id and no range; write it as in 1-5,7")
-        found.extend(range(first, last + 1))
-    unknown = [node for node in found if node not in known]
-    if unknown:
-        raise UsageError(
-            f"--nodes {text}: node {unknown[0]} is not in the network; the nodes are {named_ids(known)}"
-        )
-    return checked_ids(found)
 
 
 def _runtime(wanted: str, output: Output) -> str:

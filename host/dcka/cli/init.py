@@ -44,6 +44,7 @@ _NEXT = (
     help="Who hears whom: experiment1, experiment2, ring, line, grid, star, complete or random.  "
     "[default: experiment1 for 5 nodes, experiment2 for 20, else grid]",
 )
+@click.option("--secure", is_flag=True, help="And a broker with locks for it, as dcka broker init does.")
 @click.option("--force", is_flag=True, help="Overwrite a network file that is there.")
 @network_option
 @json_option
@@ -52,6 +53,7 @@ def command(
     name: str | None,
     k: int | None,
     topology: str | None,
+    secure: bool,
     force: bool,
     network: Path | None,
     output: Output,
@@ -78,21 +80,40 @@ def command(
     }
     config = from_mapping(values, flags=_FLAGS)
     write_whole(file, template(values).encode())
+    locked = _secured(file) if secure else None
+    following = _next_calls(network, secure)
     output.result(
         {
             "file": file.absolute(),
             "name": config.network.name,
             "nodes": config.ids,
             "topology": config.topology.kind,
-            "next": [call for call, _ in _next_calls(network)],
+            "broker": locked,
+            "next": [call for call, _ in following],
         },
         f"wrote {file}: network {config.network.name}, {len(config.ids)} nodes, "
         f"topology {config.topology.kind}",
     )
-    following = _next_calls(network)
+    if locked is not None:
+        output.say(
+            f"wrote {locked}: a broker with a password for each node; dcka broker init says more of it"
+        )
     width = max((len(call) for call, _ in following), default=0)
     for call, purpose in following:
         output.say(f"  {call:<{width}}   {purpose}")
+    if not secure:
+        output.say("that broker is open, for this computer alone; for a network, first: dcka broker init")
+
+
+def _secured(file: Path) -> Path:
+    """Make the broker's folder for a network file that has just been written; where it is."""
+    from dcka.broker.folder import BrokerFolder
+    from dcka.config import load
+    from dcka.security.setup import Wishes, init
+
+    folder = BrokerFolder.beside(file)
+    init(load(file), folder, Wishes())
+    return folder.path
 
 
 def _default_kind(nodes: int | None) -> str:
@@ -101,9 +122,11 @@ def _default_kind(nodes: int | None) -> str:
     return {None: "experiment1", 5: "experiment1", 20: "experiment2"}.get(nodes, "grid")
 
 
-def _next_calls(network: Path | None) -> list[tuple[str, str]]:
+def _next_calls(network: Path | None, secure: bool = False) -> list[tuple[str, str]]:
     """The calls that come next, with what they are for: the verbs that there are."""
     where = "" if network is None else f" --network {shlex.quote(str(network))}"
     return [
-        (f"dcka {verb}{arguments}{where}", purpose) for verb, arguments, purpose in _NEXT if verb in VERBS
+        (f"dcka {verb}{' up' if secure and verb == 'broker' else arguments}{where}", purpose)
+        for verb, arguments, purpose in _NEXT
+        if verb in VERBS
     ]

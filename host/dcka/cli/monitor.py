@@ -47,12 +47,13 @@ def command(
     broker. A status that the broker had kept is marked: nobody knows how old it is. Ctrl-C ends it, with exit
     code 0.
     """
+    from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
     from dcka.mqtt import Connection
     from dcka.mqtt.address import broker_of
 
     config = configuration(network)
-    url = broker_of(config, state_of(config, state), broker)
+    url = broker_of(config, state_of(config, state), broker, MONITOR)
     shown = NetworkState(config.network.name, config.ids)
     try:
         with (

@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     help="Seconds after which a run that has not finished is ended.  [default: 120, and in slots two periods a step]",
 )  # fmt: skip
 @click.option(
+    "--wait", type=click.FloatRange(min=0), metavar="S",
+    help="How long nodes are waited for that are not online yet; on stderr, whom for.  [default: 6]",
+)  # fmt: skip
+@click.option(
     "--allow-partial",
     is_flag=True,
     help="tree: exit code 0 also where nodes were missing in all or some steps.",
@@ -77,6 +81,7 @@ def command(
     state: Path | None,
     output: Output,
     limit: float | None,
+    wait: float | None,
     allow_partial: bool,
     stop: bool,
     range: str | None,
@@ -112,7 +117,7 @@ def command(
         if stop:
             return _stop(connection, folder, output)
         with RunView(output) as view:
-            held = held_by_nodes(connection, config, folder, limit, view)
+            held = held_by_nodes(connection, config, folder, limit, wait, view)
             if wish is not None:
                 from dcka.cli.run_auto import run_auto
 

@@ -23,14 +23,20 @@ class Held:
 
 
 def held_by_nodes(
-    connection: "Connection", config: "Config", folder: "State", limit: float | None, view: "RunView"
+    connection: "Connection",
+    config: "Config",
+    folder: "State",
+    limit: float | None,
+    wait: float | None,
+    view: "RunView",
 ) -> Held:
-    """Wait for the nodes; where [data] wants it, let them agree on the range of their readings."""
+    """Wait for the nodes, `wait` seconds; where [data] wants it, let them agree on the range of their readings."""
+    from dcka.mqtt.readiness import READY_S
     from dcka.runs.held import held_data, settled_data
     from dcka.runs.survey import next_number, survey
 
     view.show(f"waiting for {len(config.ids)} nodes at {connection.url}")
-    found = survey(connection, config.ids)
+    found = survey(connection, config.ids, READY_S if wait is None else wait, view.missing)
     number = next_number(found, folder)
     if config.data.range == "host":
         return Held(number, *held_data(found, config, folder), found.max_message)

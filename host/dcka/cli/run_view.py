@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from dcka.cli.output import Output
@@ -53,6 +53,12 @@ class RunView:
         handler = self.handlers.get(kind)
         if handler is not None:
             handler(data)
+
+    def missing(self, nodes: "Collection[int]") -> None:
+        """Who is waited for before the run."""
+        from dcka.mqtt.readiness import named
+
+        self.output.say(f"waiting for {named(nodes)} to come online" if nodes else "all are online")
 
     def _seeding(self, data: Json) -> None:
         self.output.say(f"note: {data['reveals']}")

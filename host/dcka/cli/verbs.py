@@ -22,7 +22,7 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "demo": Verb("dcka.cli.demo", "Show it all: a network on this computer, two runs, a verdict.", START),
     "init": Verb("dcka.cli.init", "Write a commented network.toml.", START),
-    "broker": Verb("dcka.cli.broker", "Run an MQTT broker on this computer.", NETWORK),
+    "broker": Verb("dcka.cli.broker", "Run an MQTT broker: open here, or locked for a network.", NETWORK),
     "schedule": Verb("dcka.cli.schedule", "Design a duty-cycling schedule, and show what it costs.", NETWORK),
     "emulate": Verb("dcka.cli.emulate", "Start the nodes on this computer.", NETWORK),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
@@ -54,6 +54,20 @@ BOARD_VERBS: dict[str, Verb] = {
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
+}
+
+LOCKED = "A broker with locks"
+CREDENTIALS = "Its credentials, and what is kept"
+
+BROKER_VERBS: dict[str, Verb] = {
+    "init": Verb("dcka.cli.broker.init", "Write its configuration, certificates and passwords.", LOCKED),
+    "up": Verb("dcka.cli.broker.up", "Start it, until Ctrl-C.", LOCKED),
+    "check": Verb("dcka.cli.broker.check", "Prove what it allows and what it refuses.", LOCKED),
+    "renew": Verb("dcka.cli.broker.renew", "A new certificate of the same authority.", CREDENTIALS),
+    "rotate": Verb("dcka.cli.broker.rotate", "A new password for a node, or for a role.", CREDENTIALS),
+    "remove": Verb("dcka.cli.broker.remove", "Shut out a node that is lost.", CREDENTIALS),
+    "backup": Verb("dcka.cli.broker.backup", "Put the network's state into a file.", CREDENTIALS),
+    "restore": Verb("dcka.cli.broker.restore", "Bring it back.", CREDENTIALS),
 }
 
 REPRODUCE_VERBS: dict[str, Verb] = {

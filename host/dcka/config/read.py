@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcka.config import authority
 from dcka.config.addresses import require_addresses
@@ -24,6 +24,9 @@ from dcka.errors import UsageError
 from dcka.topology.families import SETTINGS, Shape, named
 from dcka.topology.gossip_rows import window_slots
 from dcka.topology.graph import Graph, TopologyError, named_ids
+
+if TYPE_CHECKING:
+    from dcka.broker.url import BrokerUrl
 
 FILE_NAME = "network.toml"
 DEFAULT_KIND = "experiment1"
@@ -72,6 +75,10 @@ class Config:
         parts: dict[str, Any] = {name: getattr(self, name) for name in SECTIONS}
         parts[section] = replace(parts[section], **_checked(section, said, source))
         return _config(self.file, parts, source)
+
+    def with_broker(self, url: "BrokerUrl") -> "Config":
+        """The same with a broker that `dcka.mqtt.address` has found: its authority and passwords stay with it."""
+        return replace(self, network=replace(self.network, broker=url, ca=url.ca or self.network.ca))
 
 
 def find_network_file(explicit: Path | None = None, folder: Path | None = None) -> Path:

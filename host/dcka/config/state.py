@@ -84,15 +84,17 @@ class State:
             write_whole(ignore, b"*\n")
 
 
-def write_whole(file: Path, content: bytes) -> None:
+def write_whole(file: Path, content: bytes, mode: int = 0o666) -> None:
     """Write `file` so that a reader, or a power cut, finds the old content or the new, never a piece.
+
+    `mode`: of the new file, less the umask; it is so from the first byte on.
 
     Raises StateError, and leaves nothing aside, where there is no such folder or the disk refuses.
     """
     aside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
         try:
-            with aside.open("xb") as stream:
+            with open(aside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())

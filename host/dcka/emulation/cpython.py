@@ -30,7 +30,8 @@ class CPythonNetwork:
     memory. `max_message` (bytes) and `keepalive` (seconds) are a board's: what is larger is dropped and counted.
     `clocks`: by id, by how many millionths a node's clock is fast.
 
-    Raises `UsageError` for an id that comes twice or is outside 1 … 65535.
+    Raises `UsageError` for an id that comes twice or is outside 1 … 65535; starting it, for a node without a password
+    where each has one.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class CPythonNetwork:
         self.ids = checked_ids(nodes)
         self._folder = folder
         self._clocks = dict(clocks or {})
+        self._broker = broker
         self._settings = _settings(network, broker, max_message, keepalive)
         self._child: Child | None = None
         self._peer: socket.socket | None = None
@@ -78,6 +80,7 @@ class CPythonNetwork:
         begin: dict[str, object] = {
             "settings": self._settings,
             "ids": self.ids,
+            "logins": _logins(self._broker, self.ids),
             "clocks": {str(node): ppm for node, ppm in self._clocks.items()},
             "folder": None if self._folder is None else str(self._folder.absolute()),
         }
@@ -168,3 +171,11 @@ def _settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int)
         return said
     ca = None if broker.ca is None else str(broker.ca.absolute())
     return {**said, "broker": {**plain.for_node(), "tls": True, "ca": ca}}
+
+
+def _logins(broker: BrokerUrl, ids: Iterable[int]) -> dict[str, dict[str, object]]:
+    """By id as a text, as whom a node logs in, where each has a user of its own."""
+    if broker.secrets is None:
+        return {}
+    owns = {node: broker.as_node(node) for node in ids}
+    return {str(node): {"user": own.username, "password": own.password} for node, own in owns.items()}

@@ -24,7 +24,7 @@ class CPythonNodes:
 
     settings: as node.json has them, but for `node`. `folder` keeps a folder a node (`folder/ID`), as a board's
     flash; without it their files are in memory, and stay over a restart of the node alone. `clocks`: by id as a
-    text, by how many millionths a node's clock is fast.
+    text, by how many millionths a node's clock is fast. `logins`: by id as a text, a node's own `user` and `password`.
     """
 
     def __init__(
@@ -34,12 +34,14 @@ class CPythonNodes:
         folder: Path | None = None,
         random: Callable[[int], bytes] = os.urandom,
         clocks: Mapping[str, int] | None = None,
+        logins: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.ids = tuple(ids)
         self.loop = Loop()
         self._settings = settings
         self._random = random
         self._clocks = clocks or {}
+        self._logins = logins or {}
         self._gates = Gates(self.loop, _broker(settings["broker"]))
         self._flashes: dict[int, Flash] = {
             node: MemoryFlash() if folder is None else FolderFlash(folder / str(node)) for node in self.ids
@@ -57,6 +59,7 @@ class CPythonNodes:
         """Start a node with the flash that it left, ending it first if it runs. Raises EmulationError."""
         self.kill(node)
         settings = {**self._settings, "node": node, "clock_ppm": self._clocks.get(str(node), 0)}
+        settings["broker"] = {**self._settings["broker"], **self._logins.get(str(node), {})}
         self._nodes[node] = CPythonNode(
             settings, self._flashes[node], self.loop, self._gates, self._vitals, self._random
         )

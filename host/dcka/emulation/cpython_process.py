@@ -78,7 +78,9 @@ def main() -> int:
     if begin is None:
         return 0
     folder = None if begin["folder"] is None else Path(begin["folder"])
-    nodes = CPythonNodes(begin["settings"], begin["ids"], folder, clocks=begin.get("clocks"))
+    nodes = CPythonNodes(
+        begin["settings"], begin["ids"], folder, clocks=begin.get("clocks"), logins=begin.get("logins")
+    )
     try:
         nodes.loop.watch(peer, EVENT_READ, lambda: control.ready(nodes))
         for node in nodes.ids:

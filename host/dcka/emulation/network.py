@@ -1,15 +1,18 @@
 """What the two runtimes of emulated nodes have in common: ids, a node's configuration, and how one can fail."""
 
 import random
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.errors import EmulationError
 from dcka.errors import UsageError
+from dcka.topology.graph import named_ids
 
 CONFIG_FILE = "node.json"
 MAX_NODE = 65535
+_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,23 @@ def checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(ids))
 
 
+def ids_among(text: str, known: tuple[int, ...]) -> tuple[int, ...]:
+    """The ids that `--nodes` names. Raises UsageError for what is no list of ids, and for a node that is not there."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = _RANGE.fullmatch(part.strip())
+        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
+        if first > last:
+            raise UsageError(f"--nodes {text}: {part.strip()!r} is no id and no range; write it as in 1-5,7")
+        found.extend(range(first, last + 1))
+    unknown = [node for node in found if node not in known]
+    if unknown:
+        raise UsageError(
+            f"--nodes {text}: node {unknown[0]} is not in the network; the nodes are {named_ids(known)}"
+        )
+    return checked_ids(found)
+
+
 def require_node(node: int, ids: tuple[int, ...]) -> None:
     """Raises `EmulationError` where there is no such node."""
     if node not in ids:
@@ -43,7 +63,10 @@ def require_node(node: int, ids: tuple[int, ...]) -> None:
 
 
 def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) -> dict[str, object]:
-    """What `node.json` says, but for the node's id; `keepalive` in seconds. Raises `UsageError` as `for_node` does."""
+    """What `node.json` says, but for the node's id and a password of its own; `keepalive` in seconds.
+
+    Raises `UsageError` as `for_node` does.
+    """
     return {
         "v": 1,
         "network": network,

@@ -8,13 +8,12 @@ from dcka.emulation.errors import EmulationError
 from dcka.emulation.network import NodeFailure
 from dcka.mqtt import Connection, Message
 from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.presence import ANSWER_S, chunk_of_nothing
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import PayloadError, read_object
 
 # Emulated nodes are online within 0.3 s; this is for a loaded machine.
 ONLINE_S = 10.0
-# A node answers a chunk of data within milliseconds, on a slow radio within some tenths of a second.
-ANSWER_S = 1.0
 LOOK_S = 0.2
 
 
@@ -64,7 +63,7 @@ class Supervisor:
         self._before = {node: status.nonce for node in self.ids if (status := statuses.get(node)) is not None}
         claimed = {node for node in self.ids if statuses.online(node)}
         for node in claimed:
-            self._connection.publish(f"put/{node}", _chunk_of_nothing(self._transfer))
+            self._connection.publish(f"put/{node}", chunk_of_nothing(self._transfer))
         self._inbox.until(lambda: claimed <= self._answered, ANSWER_S if claimed else 0)
         self._connection.unsubscribe("got/+")
         alive = claimed & self._answered
@@ -125,9 +124,3 @@ class Supervisor:
         if read_object(message.payload).get("transfer") != self._transfer:
             raise PayloadError("an answer to somebody else")
         self._answered.add(node)
-
-
-def _chunk_of_nothing(transfer: int) -> bytes:
-    """The second byte of a file whose first the node has not: it answers, and stores nothing (protocol, section 6)."""
-    version_and_type, total, offset = 1 << 4 | 5, 100, 1
-    return bytes([version_and_type]) + transfer.to_bytes(4, "little") + bytes([total, offset, 0])

@@ -1,11 +1,14 @@
 """Which broker a verb speaks to: the one that is named, the network file's, or the one that `dcka broker` runs here.
 
-`dcka broker` notes its URL in `broker.json` of the state folder, and takes the note away when it ends.
+`dcka broker` notes its URL in `broker.json` of the state folder, and takes the note away when it ends. A broker with
+passwords has a folder, beside the network file or noted too, and there is the password of each role.
 """
 
 from pathlib import Path
 
 from dcka.broker import BrokerUnavailable, BrokerUrl, parse_broker_url, probe
+from dcka.broker.access import HOST
+from dcka.broker.folder import BrokerFolder, door, read_doors, require_doors, with_credentials
 from dcka.broker.url import BrokerUrlError
 from dcka.config import Config, State
 from dcka.config.broker_address import EMBEDDED
@@ -16,13 +19,14 @@ _START = "start one with dcka broker, and leave it running, or pass --broker URL
 
 
 def note_file(state: State) -> Path:
-    """broker.json: `v` 1, `url`, `pid` of the broker that was started for this network."""
+    """broker.json: `v` 1, `url`, `pid` of the broker that was started for this network; `secured`, its folder."""
     return state.folder / "broker.json"
 
 
-def note_broker(state: State, url: BrokerUrl, pid: int) -> None:
-    """Say where the broker listens that was started for this network. Raises StateError."""
-    state.write(note_file(state), {"v": 1, "url": str(url), "pid": pid})
+def note_broker(state: State, url: BrokerUrl, pid: int, secured: Path | None = None) -> None:
+    """Say where the broker listens that was started for this network, from the folder `secured`. Raises StateError."""
+    folder = {} if secured is None else {"secured": str(secured.absolute())}
+    state.write(note_file(state), {"v": 1, "url": str(url), "pid": pid, **folder})
 
 
 def forget_broker(state: State, pid: int) -> None:
@@ -32,24 +36,32 @@ def forget_broker(state: State, pid: int) -> None:
         note_file(state).unlink(missing_ok=True)
 
 
-def broker_of(config: Config, state: State, explicit: str | None = None) -> BrokerUrl:
-    """The broker that `--broker` names (`explicit`), or the network file, or the one noted in the state folder.
+def broker_of(config: Config, state: State, explicit: str | None = None, role: str = HOST) -> BrokerUrl:
+    """The broker that `--broker` names (`explicit`), or the network file, or the one noted in the state folder, or the
+    one of the folder `broker` beside the network file.
 
-    An encrypted one is verified by the network file's `ca`, where it has one.
+    An encrypted one is verified by the network file's `ca`, where it has one. `role`: as whom to log in (`host`,
+    `monitor`) where the broker is the folder's, and its URL names nobody.
 
     Raises BrokerUrlError for a text that names none, UsageError where there is none to speak to.
     """
     if explicit is not None and explicit.strip() != EMBEDDED:
-        return parse_broker_url(explicit).trusting(config.network.ca)
+        url = parse_broker_url(explicit).trusting(config.network.ca)
+        return with_credentials(url, BrokerFolder.beside(config.file), role)
     if explicit is None and config.network.broker is not None:
-        return config.network.broker
-    return _noted(state)
+        return with_credentials(config.network.broker, BrokerFolder.beside(config.file), role)
+    return _noted(state, BrokerFolder.beside(config.file), role)
 
 
-def _noted(state: State) -> BrokerUrl:
+def _noted(state: State, folder: BrokerFolder, role: str) -> BrokerUrl:
     note = state.read(note_file(state))
     if note is None:
-        raise UsageError(f"no broker of this network runs here: {_START}")
+        doors = read_doors(folder)
+        if doors is None:
+            raise UsageError(f"no broker of this network runs here: {_START}")
+        return door(folder, doors, role)
+    if isinstance(note, dict) and isinstance(note.get("secured"), str):
+        return _secured(BrokerFolder(Path(note["secured"])), role)
     try:
         url = parse_broker_url(str(note["url"]) if isinstance(note, dict) else "")
     except (KeyError, BrokerUrlError) as error:
@@ -59,3 +71,9 @@ def _noted(state: State) -> BrokerUrl:
     except BrokerUnavailable as error:
         raise UsageError(f"the broker of this network does not run any more ({error}): {_START}") from error
     return url
+
+
+def _secured(folder: BrokerFolder, role: str) -> BrokerUrl:
+    """The broker with passwords that runs on this computer. It says itself why it lets us not in, if so."""
+    doors = require_doors(folder)
+    return door(folder, doors, role, doors.here)

@@ -1,6 +1,7 @@
 """Before a run: are the nodes there, each once, and with the data that is meant?"""
 
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable
 
 from dcka.errors import DckaError
 from dcka.mqtt.inbox import Inbox
@@ -8,6 +9,7 @@ from dcka.mqtt.statuses import Statuses
 
 # Emulated nodes are there within 0.3 s; a board that has just been switched on joins its Wi-Fi in a few seconds.
 READY_S = 6.0
+TELL_S = 2.0
 TWINS = "two devices or processes use the same id; give one of them another, or stop one"
 _SHOWN = 8
 
@@ -30,17 +32,31 @@ def named(nodes: Iterable[int]) -> str:
     return f"nodes {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
 
 
-def await_online(inbox: Inbox, nodes: Collection[int], limit_s: float = READY_S) -> None:
+def await_online(
+    inbox: Inbox,
+    nodes: Collection[int],
+    limit_s: float = READY_S,
+    tell: Callable[[Collection[int]], None] = lambda missing: None,
+) -> None:
     """Return once all `nodes` are online. `status/+` has to be subscribed.
 
+    `tell` is called with who is missing, once that has lasted for TELL_S, and then every TELL_S where it has changed.
     Raises NotReady: who has not come within `limit_s`, and who is there twice.
     """
+    told_at, told = time.monotonic(), frozenset[int]()
+
+    def look() -> None:
+        nonlocal told_at, told
+        missing = frozenset(node for node in nodes if not inbox.statuses.online(node))
+        if missing != told and time.monotonic() - told_at >= TELL_S:
+            told_at, told = time.monotonic(), missing
+            tell(missing)
 
     def decided() -> bool:
         statuses = inbox.statuses
         return bool(statuses.twins & set(nodes)) or all(statuses.online(node) for node in nodes)
 
-    inbox.until(decided, limit_s, "status/+")
+    inbox.until(decided, limit_s, "status/+", ask=look)
     require_single(inbox.statuses, nodes)
     absent = [node for node in nodes if not inbox.statuses.online(node)]
     if absent:

@@ -1,6 +1,6 @@
 """A look at the network before a run is planned: who is there, what they hold, which number the run gets."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,8 +52,16 @@ class Survey:
         return first
 
 
-def survey(connection: Connection, nodes: Collection[int], ready_s: float = READY_S) -> Survey:
-    """Wait for `nodes`, and read what the broker keeps. Raises NotReady for who is absent or there twice."""
+def survey(
+    connection: Connection,
+    nodes: Collection[int],
+    ready_s: float = READY_S,
+    tell: Callable[[Collection[int]], None] = lambda missing: None,
+) -> Survey:
+    """Wait for `nodes`, and read what the broker keeps. `tell`: as of `await_online`.
+
+    Raises NotReady for who is absent or there twice.
+    """
     kept: dict[str, Json] = {}
 
     def take_run(node: int, message: Message) -> None:
@@ -71,7 +79,7 @@ def survey(connection: Connection, nodes: Collection[int], ready_s: float = READ
     inbox = Inbox(connection, {"run": take_run, "dataset": take_dataset})
     connection.subscribe("run", "dataset")
     connection.subscribe("status/+")
-    await_online(inbox, nodes, ready_s)
+    await_online(inbox, nodes, ready_s, tell)
     inbox.drain()
     statuses = inbox.statuses.by_node
     spoken = [number for status in statuses.values() for number in (status.run, status.prepared)]

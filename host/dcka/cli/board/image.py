@@ -261,7 +261,8 @@ def _recipe(
     source: bool,
     readings: "Dataset | None",
 ) -> _Recipe:
-    from dcka.boards.broker_choice import broker_for_boards, is_loopback
+    from dcka.boards.broker_choice import broker_for_boards
+    from dcka.broker.own_address import is_loopback
 
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     unreachable = [address for address in url.addresses if is_loopback(address.host)]
@@ -269,7 +270,7 @@ def _recipe(
         raise UsageError(
             f"{unreachable[0]} is this computer's own loopback, which no board reaches: name another with --broker"
         )
-    config = config.replaced("network", broker=str(url))
+    config = config.with_broker(url)
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
     return _Recipe(config, secrets_for(config, chosen, asked), source, readings)

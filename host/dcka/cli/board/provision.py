@@ -106,7 +106,7 @@ def command(
     chosen = boards_among(chosen_ports(ports, all_), all_, output)
     _check_node(node, chosen, config)
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
-    config = config.replaced("network", broker=str(url))
+    config = config.with_broker(url)
     secrets = secrets_for(
         config,
         chosen,
@@ -144,7 +144,9 @@ def secrets_for(config: "Config", chosen: "Sequence[PortInfo]", sources: "Source
     broker = config.network.broker
     if broker is not None:
         broker.for_node()  # an encrypted one whose authority nobody has named is refused
-    return gathered(sources, config.wifi.ssid, broker.username if broker is not None else None)
+    # Where each node has a user of its own, the password is in a file of the broker's folder.
+    user = broker.username if broker is not None and broker.secrets is None else None
+    return gathered(sources, config.wifi.ssid, user)
 
 
 def can_ask() -> bool:

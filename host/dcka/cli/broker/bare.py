@@ -1,4 +1,4 @@
-"""`dcka broker`: an MQTT broker on this computer, until Ctrl-C."""
+"""The bare `dcka broker`: an open broker for this computer alone, until Ctrl-C."""
 
 import time
 from collections.abc import Iterator
@@ -6,9 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
@@ -21,48 +18,14 @@ if TYPE_CHECKING:
 LOOK_S = 0.2
 
 
-@click.command(
-    "broker",
-    epilog=examples(
-        "dcka broker                            on a free port; prints its URL, runs until Ctrl-C",
-        "dcka broker --port 1883 --folder kept  keeps the retained messages in that folder",
-        "dcka broker --engine mosquitto --json",
-    ),
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["embedded", "mosquitto"]),
-    default="embedded",
-    show_default=True,
-    help="The server that comes with dcka, or the system's mosquitto.",
-)
-@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="[default: a free one]")
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Keep the retained messages here.  [default: nothing is kept]",
-)
-@network_option
-@state_option
-@json_option
-def command(
-    engine: str,
-    port: int | None,
-    folder: Path | None,
-    network: Path | None,
-    state: Path | None,
-    output: Output,
+def run_plain(
+    engine: str, port: int | None, folder: Path | None, place: "State | None", output: Output
 ) -> int:
-    """Run an MQTT broker on this computer, for this computer alone, until Ctrl-C.
-
-    It prints its URL. Beside a network file, the other verbs find it by themselves; elsewhere, give them --broker.
-    """
+    """Start it, say where it listens, and wait for Ctrl-C; the exit code."""
     from dcka.broker import BrokerError, open_broker
 
-    place = _state(network, state)
     if place is not None:
-        _require_none(place)
+        require_none(place)
     with open_broker(engine, port, folder) as broker, _noted(place, broker), told_to_end() as told:
         kept = None if folder is None else folder.absolute()
         output.result(
@@ -84,7 +47,7 @@ def command(
         raise BrokerError(f"the {engine} broker has ended by itself; it said: {last}")
 
 
-def _state(network: Path | None, state: Path | None) -> "State | None":
+def place_of(network: Path | None, state: Path | None) -> "State | None":
     """Where the other verbs look for the broker of a network; None where there is no network to have one."""
     from dcka.config import FILE_NAME, State, find_network_file
 
@@ -93,13 +56,23 @@ def _state(network: Path | None, state: Path | None) -> "State | None":
     return State.beside(find_network_file(network) if state is None else None, state)
 
 
-def _require_none(state: "State") -> None:
+def require_none(state: "State") -> None:
     """Raises UsageError where a broker of this network runs already: nodes and host would miss each other."""
     from dcka.broker import BrokerUnavailable, parse_broker_url, probe
     from dcka.mqtt.address import PROBE_S, note_file
 
     note = state.read(note_file(state))
     if not isinstance(note, dict):
+        return
+    if isinstance(note.get("secured"), str):
+        from dcka.broker.folder import BrokerFolder
+        from dcka.security.server import running_pid
+
+        if running_pid(BrokerFolder(Path(note["secured"]))) is not None:
+            raise UsageError(
+                f"the broker with locks in {note['secured']} runs for this network already: use that one, stop it, or "
+                "start another for --state DIR"
+            )
         return
     try:
         url = parse_broker_url(str(note.get("url")))

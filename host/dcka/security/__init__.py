@@ -1,0 +1,1 @@
+"""A broker with locks: authority and certificates, passwords, rules, and the proof that they hold."""

@@ -1,0 +1,188 @@
+"""`dcka broker rotate` and `remove`: a user's credentials change or die while all the others stay connected."""
+
+import time
+from dataclasses import dataclass, replace
+
+from dcka.broker import BrokerUrl, NotAllowed, probe
+from dcka.broker.access import HOST, MONITOR, TOPICS, node_user
+from dcka.broker.folder import BrokerFolder, Doors, door
+from dcka.broker.password_files import read_password_file
+from dcka.config import Config
+from dcka.errors import DckaError, UsageError
+from dcka.mqtt import Connection, Message
+from dcka.security.passwords import new_password
+from dcka.security.server import reload
+from dcka.security.setup import set_password, set_removed, write_files
+
+# mosquitto reads its files again within a turn of its loop.
+APPLIED_S = 10.0
+_AGAIN_S = 0.05
+# For what a broker that answers has retained.
+_LOOK_S = 1.0
+
+
+class NotApplied(DckaError):
+    """The broker still goes by what was before."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """`reloaded`: whether a broker that runs here goes by it; `let_in_again`: the node had been shut out."""
+
+    user: str
+    reloaded: bool
+    let_in_again: bool = False
+
+
+@dataclass(frozen=True)
+class Removed:
+    """`cleared`: topics on which something of the node was retained; None where no broker ran to be asked."""
+
+    user: str
+    reloaded: bool
+    cleared: tuple[str, ...] | None
+    in_network_file: bool
+
+
+def user_named(name: str, config: Config) -> tuple[str, int | None]:
+    """The user that a person means by a node's id, `n3`, `host` or `monitor`, and its id. Raises UsageError."""
+    if name in (HOST, MONITOR):
+        return name, None
+    digits = name.removeprefix("n")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(f"{name!r} is neither a node's id nor {HOST} nor {MONITOR}")
+    return node_user(int(digits)), int(digits)
+
+
+def rotate(config: Config, folder: BrokerFolder, doors: Doors, name: str) -> Changed:
+    """A new password for a user; the old one is dead as soon as the broker has read its files again.
+
+    Raises UsageError for who is no user of the network; NotApplied where the broker that runs here does not go by it.
+    """
+    user, node = user_named(name, config)
+    if node is not None and node not in config.ids:
+        raise UsageError(f"there is no node {node} in {config.source.name}")
+    back = node in doors.removed
+    if node is not None and back:
+        doors = set_removed(folder, doors, [one for one in doors.removed if one != node])
+    old = None if back else _current(folder, user)
+    set_password(folder, user, new_password())
+    write_files(config, folder, doors)
+    reloaded = reload(folder)
+    if reloaded:
+        _await_applied(folder, doors, user, node, old)
+    return Changed(user, reloaded, back)
+
+
+def remove(config: Config, folder: BrokerFolder, doors: Doors, name: str) -> Removed:
+    """End a node's credentials, its connection, and what is retained of it. Once more: once more.
+
+    What the node itself may have retained where nobody else may write is cleared in its own name, by a password that
+    lives for that long. Raises UsageError for who is no node; NotApplied as `rotate`.
+    """
+    user, node = user_named(name, config)
+    if node is None:
+        raise UsageError(f"{name} is no node: dcka broker rotate {name} shuts out who knows its password")
+    if node not in config.ids and not folder.secret(user).exists():
+        raise UsageError(f"there is no node {node} in {config.source.name}, and it has no password")
+    old = _current(folder, user)
+    cleared = _cleared(config, folder, doors, user, node) if node in config.ids else None
+    folder.secret(user).unlink(missing_ok=True)
+    if node in config.ids:
+        doors = set_removed(folder, doors, [*doors.removed, node])
+    write_files(config, folder, doors)
+    reloaded = reload(folder)
+    if reloaded:
+        _await_refused(folder, doors, node, old)
+    return Removed(user, reloaded, cleared, node in config.ids)
+
+
+def _cleared(
+    config: Config, folder: BrokerFolder, doors: Doors, user: str, node: int
+) -> tuple[str, ...] | None:
+    """Throw the node out, and clear what is retained of it, as the host and as the node."""
+    here = set_removed(folder, doors, [one for one in doors.removed if one != node])
+    set_password(folder, user, new_password())
+    write_files(config, folder, here)
+    if not reload(folder):
+        return None
+    _await_applied(folder, here, user, node, None)
+    host = door(folder, here, address=here.here)
+    with Connection(host, config.network.name, role="remove") as connection:
+        found = _retained(connection, node)
+        own = {topic.suffix.partition("/")[0] for topic in TOPICS if topic.node and not topic.host}
+        for suffix in found:
+            if suffix.partition("/")[0] not in own:
+                connection.publish(suffix, b"", retain=True)
+        connection.flush()
+    with Connection(host.as_node(node), config.network.name, role=f"remove-{node}") as connection:
+        # Nobody but neighbours may see what a faulty node has retained among its sums: cleared unseen.
+        unseen = [f"epoch/{node}", *(f"x/{phase}/{node}" for phase in range(len(config.graph.phases)))]
+        for suffix in [*(one for one in found if one.partition("/")[0] in own), *unseen]:
+            connection.publish(suffix, b"", retain=True)
+        connection.flush()
+    return tuple(found)
+
+
+def _retained(connection: Connection, node: int) -> list[str]:
+    """The topics of the node, without the prefix, on which the host sees something retained."""
+    names = [topic.suffix for topic in TOPICS if topic.host_reads and "<i>" in topic.suffix]
+    connection.subscribe(*(name.replace("<i>", str(node)) for name in names))
+    found: set[str] = set()
+    deadline = time.monotonic() + _LOOK_S
+    while (left := deadline - time.monotonic()) > 0:
+        arrived = connection.next(left)
+        if isinstance(arrived, Message) and arrived.retained and arrived.payload:
+            found.add(arrived.suffix)
+    return sorted(found)
+
+
+def _current(folder: BrokerFolder, user: str) -> str | None:
+    """The password so far; None where there is none that can be read."""
+    try:
+        return read_password_file(folder.secret(user))
+    except UsageError:
+        return None
+
+
+def _await_applied(folder: BrokerFolder, doors: Doors, user: str, node: int | None, old: str | None) -> None:
+    """Return once the broker takes the new password, and the old one no more. Raises NotApplied."""
+    url = _way(folder, doors, user, node)
+    deadline = time.monotonic() + APPLIED_S
+    while not _lets_in(url) or (old is not None and _lets_in(replace(url, password=old))):
+        if time.monotonic() > deadline:
+            raise NotApplied(
+                f"the broker does not go by the new password of {user} after {APPLIED_S:g} s: end it, and start it "
+                "again with dcka broker up"
+            )
+        time.sleep(_AGAIN_S)
+
+
+def _await_refused(folder: BrokerFolder, doors: Doors, node: int, old: str | None) -> None:
+    """Return once the broker takes a node's last password no more. Raises NotApplied."""
+    url = BrokerUrl(doors.here, doors.node_port, node_user(node), old, tls=True, ca=folder.ca)
+    deadline = time.monotonic() + APPLIED_S
+    while old is not None and _lets_in(url):
+        if time.monotonic() > deadline:
+            raise NotApplied(
+                f"the broker still lets {node_user(node)} in after {APPLIED_S:g} s: end it, and start it again with "
+                "dcka broker up"
+            )
+        time.sleep(_AGAIN_S)
+
+
+def _way(folder: BrokerFolder, doors: Doors, user: str, node: int | None) -> BrokerUrl:
+    if node is None:
+        return door(folder, doors, user, doors.here)
+    # Not `door`: the host's password may be the one that has just changed.
+    password = read_password_file(folder.secret(user))
+    return BrokerUrl(doors.here, doors.node_port, user, password, tls=True, ca=folder.ca)
+
+
+def _lets_in(url: BrokerUrl) -> bool:
+    """Raises BrokerUnavailable where that is no question of the password."""
+    try:
+        probe(url)
+    except NotAllowed:
+        return False
+    return True
