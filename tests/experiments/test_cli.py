@@ -2,6 +2,11 @@
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -91,6 +96,33 @@ def test_exp2_has_every_start_and_beats_no_record(call, shared_data, tmp_path):
     by = {line["method"]: line["mean"] for line in record["monte_carlo"]}
     assert by["kmeans++"] < by["sorted"] < by["snake"] < by["shared"] < by["local"] < by["partition"]
     assert "(difference-birch2.svg)" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_a_call_that_was_interrupted_goes_on(shared_data, tmp_path, ending):
+    """Two processes, stopped as soon as some runs are kept: the same call finds what one that was left alone finds."""
+    options = ["--set", "birch2", "--k", "20", "--runs", "16", "--init", "local", "--birch", str(shared_data)]
+    program = [sys.executable, "-m", "dcka.cli", "reproduce", "exp2", *options, "--jobs", "2", "--out"]
+    jobs = tmp_path / "cut" / "jobs"
+    with subprocess.Popen(
+        [*program, "cut"], cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    ) as cut:
+        while cut.poll() is None and len(list(jobs.glob("birch2-*.json"))) < 3:
+            time.sleep(0.01)
+        os.killpg(cut.pid, ending)  # as a terminal does
+        said = cut.stderr.read().decode()
+    assert cut.returncode == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in said
+    kept = {file: file.stat().st_mtime_ns for file in jobs.glob("birch2-*.json")}
+    assert 3 <= len(kept) < 16 and not (tmp_path / "cut" / "report.md").exists()
+    for folder in ("cut", "whole"):
+        subprocess.run([*program, folder], cwd=tmp_path, check=True, capture_output=True)
+    assert all(file.stat().st_mtime_ns == when for file, when in kept.items())
+    assert without_times(tmp_path / "cut" / "runs.csv") == without_times(tmp_path / "whole" / "runs.csv")
+    found = [json.loads((tmp_path / folder / "results.json").read_bytes()) for folder in ("cut", "whole")]
+    assert {**found[0], "command": None} == {**found[1], "command": None}
 
 
 @pytest.mark.parametrize(

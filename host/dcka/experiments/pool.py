@@ -1,6 +1,7 @@
 """Jobs, done here, on several processors, or on a Dask cluster; what was finished before is not done again."""
 
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -79,9 +80,22 @@ def _side_by_side(processes: int, jobs: Sequence[Job], values: Values) -> Done:
 
     pool = Parallel(n_jobs=min(processes, len(jobs)), return_as="generator_unordered", mmap_mode="r")
     try:
-        yield from pool(delayed(_with_job)(job, values[job.data]) for job in jobs)
+        with _interrupts_held():
+            done = pool(delayed(_with_job)(job, values[job.data]) for job in jobs)
+        yield from done
     finally:  # joblib would keep the processes for a next call
         get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Processes that are started meanwhile never see Ctrl-C, which a terminal sends to all of them: this one stops
+    them, without a traceback from each. Here it is only put off."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _with_job(job: Job, values: Table | None) -> tuple[Job, list[Row]]:

@@ -17,7 +17,9 @@ def theory(found: Record) -> str:
 def _bound(bound: Record, sweep: Record) -> str:
     example = bound["counterexample"]
     times = ", ".join(
-        f"{value:,.2g} at slot {slot}" for slot, value in bound["times"].items() if value is not None
+        f"{f'{value:,.0f}' if value < 1e6 else f'{value:.0e}'}-fold at slot {slot}"
+        for slot, value in bound["times"].items()
+        if value is not None
     )
     where = (
         f"none of {sweep['states']:,} random states of one cluster"
@@ -28,15 +30,12 @@ def _bound(bound: Record, sweep: Record) -> str:
     return (
         f"**Error bound** 2Nζ⁻²ρˢσ, here ε = {bound['epsilon']:.3f}, τ = {bound['tau']}, ζ = {bound['zeta']:.5f}, ρ = "
         f"{bound['rho']:.6f}. In this run's first outer step it is violated in {bound['violations']} slots and "
-        f"clusters, "
-        f"and exceeds the error {times} times: it falls by {1 - bound['rho']:.2%} a slot where the error falls by five "
-        f"sixths. As a law it fails: with one point at 100 on node 1 and 1,000 at 0 on each of the others, the "
-        f"error at "
-        f"slot 0 is {example['error']:.2f} and the bound {example['bound']:.2f}, since the proof leaves a denominator "
-        f"out; it fails for {where}, with masses as uneven as e⁴. With 4N in place of 2N it holds once Nζ⁻²ρˢ max x² ≤ "
-        f"x̄²/2, here from slot {bound['corrected_in_force_from_slot']:,} on (a property test says so for any "
-        f"masses). By "
-        f"then the measured error has long been rounding."
+        f"clusters; it exceeds the error {times}, since it falls by {1 - bound['rho']:.2%} a slot, and the error by "
+        f"five sixths.\n\nAs a law it fails: with one point at 100 on node 1 and 1,000 at 0 on each of the others, the "
+        f"error at slot 0 is {example['error']:.2f} and the bound {example['bound']:.2f}, because the proof leaves a "
+        f"denominator out. It fails for {where} (the logarithm of a node's mass with a deviation of up to 4). With 4N "
+        f"in place of 2N it holds once Nζ⁻²ρˢ max x² ≤ x̄²/2, here from slot {bound['corrected_in_force_from_slot']:,} "
+        f"on, as a property test says for any masses; by then the error has long been rounding."
     )
 
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 RESAMPLES = 4000
 LEVEL = 0.95
-FEWEST = 10
+FEWEST = 30
+"""With fewer, a rare bad run is often in none, and an interval of the spread is too narrow."""
 UNDECIDED = "undecided"
 
 Values = NDArray[np.float64]
@@ -33,7 +34,7 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
     another draw may differ is seen from `draws`, the difference in each. `mean`, `spread`: "lower" or "higher" where
     the interval leaves 0 or 1 out, else "undecided"; "too few runs" below FEWEST a draw, where such intervals say
     little. `alike`: in how many draws the difference has the sign of the whole. Minima are compared by number alone:
-    `minimum` is "lower", "higher" or "equal" (to 1e-9).
+    `minimum` is "lower", "higher" or "equal" (to 1e-9), `minimum_gap` the difference as a share of the other's.
     """
     numbers = np.random.default_rng(seed)
     parts = [_resampled(a, b, numbers) for a, b in zip(one, other, strict=True)]
@@ -52,8 +53,9 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
         "mean": "too few runs" if few else _word(_interval(differences[1:]), 0.0),
         "spread": "too few runs" if few else _word(_interval(ratios[1:]), 1.0),
         "minimum": _least_word(*least),
+        "minimum_gap": least[0] / least[1] - 1,
         "draws": each,
-        "alike": sum((value > 0) == (differences[0] > 0) for value in each),
+        "alike": sum((value > 0) == (float(differences[0]) > 0) for value in each),
     }
 
 

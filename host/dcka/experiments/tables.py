@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dcka.experiments.table import NAMES
 from dcka.experiments.work import CKA
 
 Record = Mapping[str, Any]
@@ -43,7 +44,8 @@ def verdicts(claims: Sequence[Record]) -> str:
     ks = sorted({k for claim in claims for words in claim["mean"].values() for k in words})
     rows = [_row(["data", "start", *(f"K = {k}" for k in ks)]), _row(["---"] * (2 + len(ks)))]
     for claim in claims:
-        rows.append(_row([claim["data"], f"`{claim['start']}`", *(_cell(claim, k) for k in ks)]))
+        name = NAMES.get(claim["data"], claim["data"])
+        rows.append(_row([name, f"`{claim['start']}`", *(_cell(claim, k) for k in ks)]))
     return "\n".join(rows) + "\n"
 
 
@@ -53,8 +55,13 @@ def _cell(claim: Record, k: int) -> str:
     )
     if "higher" in (mean, spread):
         worse = [name for name, word in (("mean", mean), ("spread", spread)) if word == "higher"]
-        return f"worse {' and '.join(worse)}"
-    return SIGNS.get((mean, spread), mean)
+        return f"worse {' and '.join(worse)}{_star(claim, k, mean)}"
+    return SIGNS.get((mean, spread), mean) + _star(claim, k, mean)
+
+
+def _star(claim: Record, k: int, mean: str) -> str:
+    """Of a mean that is lower or higher over all samples, and not so in each."""
+    return " \\*" if mean in ("lower", "higher") and k in claim["samples_disagree_at"] else ""
 
 
 def _row(cells: Sequence[str]) -> str:
