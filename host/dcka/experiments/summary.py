@@ -9,8 +9,8 @@ from dcka.experiments.table import NAMES
 Record = Mapping[str, Any]
 
 LEGEND = """A cell says what both 95 % intervals bear out: **holds**, a lower mean and a lower spread than CKA's; mean
-or spread, that one alone, the other undecided; worse, an interval on the other side; undecided, neither. An asterisk: in some sample of the data the difference of
-the means has the other sign, so that another sample may say otherwise.
+or spread, that one alone, the other undecided; worse, an interval on the other side; undecided, neither. An asterisk:
+in some sample of the data the difference of the means has the other sign, so another sample may say otherwise.
 """
 
 

@@ -12,7 +12,12 @@ from dcka.experiments.work import CKA, Row
 
 Line = dict[str, Any]
 
-NAMES = {"gaussians": "Nine Gaussians", "birch1": "Birch1", "birch2": "Birch2", "birch3": "Birch3"}
+NAMES: dict[str, str] = {
+    "gaussians": "Nine Gaussians",
+    "birch1": "Birch1",
+    "birch2": "Birch2",
+    "birch3": "Birch3",
+}
 """Of the data sets, for people."""
 
 

@@ -44,7 +44,8 @@ def verdicts(claims: Sequence[Record]) -> str:
     ks = sorted({k for claim in claims for words in claim["mean"].values() for k in words})
     rows = [_row(["data", "start", *(f"K = {k}" for k in ks)]), _row(["---"] * (2 + len(ks)))]
     for claim in claims:
-        name = NAMES.get(claim["data"], claim["data"])
+        data: str = claim["data"]
+        name = NAMES.get(data, data)
         rows.append(_row([name, f"`{claim['start']}`", *(_cell(claim, k) for k in ks)]))
     return "\n".join(rows) + "\n"
 
