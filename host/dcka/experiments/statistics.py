@@ -10,7 +10,7 @@ RESAMPLES = 4000
 LEVEL = 0.95
 FEWEST = 30
 """With fewer, a rare bad run is often in none, and an interval of the spread is too narrow."""
-UNDECIDED = "undecided"
+UNDECIDED, TOO_FEW = "undecided", "too few runs"
 
 Values = NDArray[np.float64]
 
@@ -50,8 +50,8 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
         "difference_interval": _interval(differences[1:]),
         "spread_ratio": _finite(float(ratios[0])),
         "spread_interval": _interval(ratios[1:]),
-        "mean": "too few runs" if few else _word(_interval(differences[1:]), 0.0),
-        "spread": "too few runs" if few else _word(_interval(ratios[1:]), 1.0),
+        "mean": TOO_FEW if few else _word(_interval(differences[1:]), 0.0),
+        "spread": TOO_FEW if few else _word(_interval(ratios[1:]), 1.0),
         "minimum": _least_word(*least),
         "minimum_gap": least[0] / least[1] - 1,
         "draws": each,

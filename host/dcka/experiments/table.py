@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcka.experiments.statistics import paired, summary
+from dcka.experiments.statistics import TOO_FEW, paired, summary
 from dcka.experiments.work import CKA, Row
 
 Line = dict[str, Any]
@@ -91,7 +91,9 @@ def claims(lines: Sequence[Line]) -> list[Line]:
                 ],
                 "claim_holds_at": holds,
                 "contradicted_at": against,
-                "verdict": _verdict(list(pairs), holds, against),
+                "verdict": "has too few runs to be judged"
+                if TOO_FEW in words["mean"]
+                else _verdict(list(pairs), holds, against),
             }
         )
     return found
