@@ -2,6 +2,11 @@
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -32,6 +37,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(dkm, "ITERATIONS", 120)
     monkeypatch.setattr(dkm, "SLOTS", (3,))
     monkeypatch.setattr(theory, "MARGIN_TRIALS", 20)
+    monkeypatch.setattr(theory, "COST_STEPS", 1)
 
 
 def without_times(path):
@@ -64,7 +70,11 @@ def test_exp1_writes_a_report_and_goes_on_where_it_was(call, quick, tmp_path):
     times = [file.stat().st_mtime_ns for file in kept]
     call(*options, "--runs", "10")
     assert [file.stat().st_mtime_ns for file in kept] == times  # nothing was run again
-    call(*options[:-1], "again", "--runs", "10")
+    again = [*manifest["command"][1:-1], "again"]
+    assert manifest["command"][-2:] == ["--out", "out"] and call(*again)[0] == 0
+    results = [json.loads((tmp_path / name / "results.json").read_bytes()) for name in ("out", "again")]
+    assert results[0].pop("command")[:-1] == results[1].pop("command")[:-1]
+    assert results[0] == results[1]
     assert without_times(tmp_path / "again" / "runs.csv") == first
     assert (tmp_path / "again" / "bound.svg").read_bytes() == (tmp_path / "out" / "bound.svg").read_bytes()
 
@@ -76,6 +86,9 @@ def test_exp2_has_every_start_and_beats_no_record(call, shared_data, tmp_path):
     code, out, _ = call("reproduce", "exp2", *options, "--json")
     record = json.loads(out)
     assert code == 0 and record["below_best_known"] == []
+    assert (
+        record["full_simulation"]["birch2"]["same"] and record["full_simulation"]["birch2"]["init"] == "local"
+    )
     methods = [line["method"] for line in record["monte_carlo"]]
     assert methods == ["cka", "local", "sorted", "snake", "shared", "partition", "kmeans++"]
     for line in record["monte_carlo"]:
@@ -83,6 +96,33 @@ def test_exp2_has_every_start_and_beats_no_record(call, shared_data, tmp_path):
     by = {line["method"]: line["mean"] for line in record["monte_carlo"]}
     assert by["kmeans++"] < by["sorted"] < by["snake"] < by["shared"] < by["local"] < by["partition"]
     assert "(difference-birch2.svg)" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_a_call_that_was_interrupted_goes_on(shared_data, tmp_path, ending):
+    """Two processes, stopped as soon as some runs are kept: the same call finds what one that was left alone finds."""
+    options = ["--set", "birch2", "--k", "20", "--runs", "16", "--init", "local", "--birch", str(shared_data)]
+    program = [sys.executable, "-m", "dcka.cli", "reproduce", "exp2", *options, "--jobs", "2", "--out"]
+    jobs = tmp_path / "cut" / "jobs"
+    with subprocess.Popen(
+        [*program, "cut"], cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True
+    ) as cut:
+        while cut.poll() is None and len(list(jobs.glob("birch2-*.json"))) < 3:
+            time.sleep(0.01)
+        os.killpg(cut.pid, ending)  # as a terminal does
+        said = cut.stderr.read().decode()
+    assert cut.returncode == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in said
+    kept = {file: file.stat().st_mtime_ns for file in jobs.glob("birch2-*.json")}
+    assert 3 <= len(kept) < 16 and not (tmp_path / "cut" / "report.md").exists()
+    for folder in ("cut", "whole"):
+        subprocess.run([*program, folder], cwd=tmp_path, check=True, capture_output=True)
+    assert all(file.stat().st_mtime_ns == when for file, when in kept.items())
+    assert without_times(tmp_path / "cut" / "runs.csv") == without_times(tmp_path / "whole" / "runs.csv")
+    found = [json.loads((tmp_path / folder / "results.json").read_bytes()) for folder in ("cut", "whole")]
+    assert {**found[0], "command": None} == {**found[1], "command": None}
 
 
 @pytest.mark.parametrize(
@@ -94,10 +134,13 @@ def test_exp2_has_every_start_and_beats_no_record(call, shared_data, tmp_path):
         (["exp1", "--init", "literal"], "--init literal: the starts are local, sorted, snake"),
         (["exp1", "--runs", "0"], "--runs 0: at least 1"),
         (["exp1", "--seed", "-1"], "--seed -1: a number from 0"),
-        (["exp1", "--jobs", "0"], "--jobs 0: at least 1"),
+        (["exp1", "--jobs", "0"], "--jobs 0: from 1 to "),
+        (["exp1", "--jobs", "100000"], "--jobs 100000: from 1 to "),
+        (["exp1", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "give one of them"),
         (["exp1", "--out", "file/below"], "--out file/below cannot be written to (Not a directory)"),
         (["exp2", "--birch", "nowhere", "--set", "birch1"], "birch1.txt is not in nowhere"),
         (["exp2", "--set", "birch9"], "there is no set 'birch9'"),
+        (["exp2", "--set", "birch1,birch9", "--birch", "bad"], "there is no set 'birch9'"),
         (["exp2", "--birch", "bad", "--set", "birch1"], "bad/birch1.txt has 1 rows and birch1 has 100,000"),
         (["exp3"], "did you mean exp2?"),
     ],
@@ -109,6 +152,7 @@ def test_what_cannot_be_is_one_line_and_exit_code_2(call, tmp_path, arguments, w
     code, out, err = call("reproduce", *arguments)
     assert (code, out) == (2, "")
     assert words in err and err.count("\n") == 1
+    assert not (tmp_path / "exp1").exists() and not (tmp_path / "exp2").exists()
 
 
 @pytest.mark.parametrize("other", [["--seed", "4"], ["--init", "local"]])

@@ -6,7 +6,7 @@ import pytest
 from dcka.datasets import gaussians
 from dcka.experiments import consensus, dkm
 from dcka.experiments.network import network
-from dcka.reference import predicted_rate
+from dcka.reference import experiment1_phases, predicted_rate
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +76,13 @@ def test_costs_by_hand(net, monkeypatch):
     assert ours["link_slots"] == links * ours["steps"] and ours["passes"] == ours["steps"]
     assert ours["bytes"] == 2 * ours["link_slots"] * 9 * 3 * 8
     assert found["dkm"]["0.01"]["steps"] == [own["steps"]] * 3
+    settled = [one["0.01"] for one in found["dcka_slots"].values() if one["0.01"]["settled"]]
+    assert ours["link_slots"] == min(one["link_slots"][0] for one in settled)
+
+
+def test_the_shortcut_is_the_full_simulation_and_another_start_is_not(net, monkeypatch):
+    found = consensus.shortcut(net, 9, 3, "sorted", experiment1_phases(), 6)
+    assert found["same"] and found["outer_steps"] == 6 and found["centre_diff"] < 1e-9
+    real = consensus.first_step
+    monkeypatch.setattr(consensus, "first_step", lambda net, init, k, seed: real(net, init, k, seed + 1))
+    assert not consensus.shortcut(net, 9, 3, "sorted", experiment1_phases(), 6)["same"]

@@ -11,7 +11,7 @@ import pytest
 
 from dcka.experiments import pool as pool_module
 from dcka.experiments.errors import ExperimentError, ExperimentUsageError
-from dcka.experiments.pool import perform_all
+from dcka.experiments.pool import perform_all, workers
 from dcka.experiments.store import Store
 from dcka.experiments.work import Job, jobs_of, perform
 from dcka.processes import ProcessGroup
@@ -85,11 +85,12 @@ def test_a_job_of_another_kind_is_not_taken_for_it(jobs, values, tmp_path):
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from dcka.experiments.pool import perform_all
+from dcka.experiments.pool import perform_all, workers
 from dcka.experiments.store import Store
 from dcka.experiments.work import jobs_of
 jobs = jobs_of("gaussians", 1, (3, 4), 6, 2, 4, ("cka", "local"), 9)
-rows = perform_all(jobs, {"gaussians": None}, Store(Path(sys.argv[1])), lambda *_: None, processes=2)
+with workers(2) as by:
+    rows = perform_all(jobs, {"gaussians": None}, Store(Path(sys.argv[1])), lambda *_: None, by)
 print(json.dumps(rows))
 """
 
@@ -141,16 +142,17 @@ def cluster(tmp_path):
 @pytest.mark.timeout(120)
 @pytest.mark.filterwarnings("ignore")  # distributed's own
 def test_a_worker_dies_and_nothing_is_lost(cluster, values, tmp_path):
-    address, workers = cluster
+    address, started = cluster
     jobs = jobs_of("some", 1, (3, 4, 5), 120, 4, 4, METHODS, 9)
     killed = []
 
     def progress(done, _):
         if done >= 5 and not killed:
-            killed.append(workers[0].kill())
+            killed.append(started[0].kill())
 
-    rows = perform_all(jobs, {"some": values}, Store(tmp_path / "out"), progress, scheduler=address)
-    assert killed and workers[1].poll() is None
+    with workers(scheduler=address) as by:
+        rows = perform_all(jobs, {"some": values}, Store(tmp_path / "out"), progress, by)
+    assert killed and started[1].poll() is None
     assert plain(rows) == [row for job in jobs for row in plain(perform(job, values))]
     assert len(list((tmp_path / "out" / "jobs").glob("some-*.json"))) == len(jobs)
 
@@ -160,22 +162,79 @@ def test_a_worker_dies_and_nothing_is_lost(cluster, values, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_job_that_fails_on_the_cluster_is_named(cluster, values, tmp_path):
     jobs = jobs_of("some", 1, (900,), 1, 1, 4, METHODS, 9)  # more clusters than points
-    with pytest.raises(
-        ExperimentError, match="1 jobs failed 3 times, the first being some-draw0-k900-runs0-0"
-    ):
-        perform_all(jobs, {"some": values}, Store(tmp_path / "out"), lambda *_: None, scheduler=cluster[0])
+    words = (
+        "1 jobs failed 3 times, the first being some-draw0-k900-runs0-0 .ValueError: Node 1 holds 150 points"
+    )
+    with pytest.raises(ExperimentError, match=words), workers(scheduler=cluster[0]) as by:
+        perform_all(jobs, {"some": values}, Store(tmp_path / "out"), lambda *_: None, by)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_no_scheduler_is_one_sentence(jobs, values, tmp_path, monkeypatch):
+def test_no_scheduler_is_one_sentence(monkeypatch):
     monkeypatch.setattr(pool_module, "CONNECT_S", 1)
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
         for wrong in (address, "not an address"):
-            with pytest.raises(
-                ExperimentUsageError, match=f"--scheduler {wrong}: no scheduler answers"
-            ) as caught:
-                perform_all(jobs, {"some": values}, Store(tmp_path), lambda *_: None, scheduler=wrong)
+            words = f"--scheduler {wrong}: no scheduler answers"
+            with pytest.raises(ExperimentUsageError, match=words) as caught, workers(scheduler=wrong):
+                pass
             assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_without_workers_is_not_waited_for_without_end(cluster, monkeypatch):
+    address, started = cluster
+    for worker in started:
+        worker.kill()
+    monkeypatch.setattr(pool_module, "WORKERS_S", 1)
+    deadline = time.monotonic() + 60
+    while True:  # until the scheduler has noticed that they are gone
+        try:
+            with workers(scheduler=address):
+                assert time.monotonic() < deadline
+        except ExperimentUsageError as error:
+            assert str(error).startswith(
+                f"--scheduler {address}: it has no worker after 1 s; start some with"
+            )
+            return
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"processes": 0}, "--jobs 0: from 1 to 8, this computer having 2 processors"),
+        ({"processes": 9}, "--jobs 9: from 1 to 8"),
+        (
+            {"processes": 2, "scheduler": "tcp://127.0.0.1:1"},
+            "--jobs 2 is for this computer and --scheduler for a",
+        ),
+    ],
+)
+def test_more_processes_than_a_computer_carries_are_refused(monkeypatch, given, words):
+    monkeypatch.setattr(pool_module.os, "cpu_count", lambda: 2)
+    with pytest.raises(ExperimentUsageError, match=words), workers(**given):
+        pass
+
+
+def test_one_process_and_most_are_taken(monkeypatch):
+    monkeypatch.setattr(pool_module.os, "cpu_count", lambda: 2)
+    for processes in (1, 8):
+        with workers(processes):  # none is started before there is a job
+            pass
+
+
+def test_a_manifest_names_the_versions_of_kept_runs(tmp_path, monkeypatch):
+    def begun(version):
+        monkeypatch.setattr("dcka.experiments.store.versions", lambda: {"numpy": version})
+        return Store(tmp_path).begin({"seed": 1}, ["dcka"], {"some": "00"})
+
+    assert begun("1") == [] and begun("1") == []
+    assert begun("2") == [{"numpy": "1"}]
+    assert begun("2") == [{"numpy": "1"}] and begun("3") == [{"numpy": "2"}, {"numpy": "1"}]
+    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
+    assert manifest["versions"] == {"numpy": "3"} and len(manifest["earlier_versions"]) == 2
+    assert manifest["data_sha256"] == {"some": "00"}

@@ -5,6 +5,7 @@ import pytest
 
 from dcka.experiments.statistics import paired, summary
 from dcka.experiments.table import claims, sentence, table, values_of
+from dcka.experiments.tables import monte_carlo, verdicts
 
 
 def test_summary_by_hand():
@@ -22,7 +23,7 @@ def test_a_constant_difference_has_no_width():
     found = paired([base - 2], [base], 1)
     assert found["difference"] == pytest.approx(-2)
     assert found["difference_interval"] == pytest.approx([-2, -2])
-    assert found["spread_ratio"] == pytest.approx(1) and found["spread"] == "no difference"
+    assert found["spread_ratio"] == pytest.approx(1) and found["spread"] == "undecided"
     assert (found["mean"], found["minimum"]) == ("lower", "lower")
 
 
@@ -36,6 +37,7 @@ def test_draws_are_averaged_and_told_one_by_one():
     assert found["spread_ratio"] == pytest.approx(
         np.sqrt((one[0].var() + one[1].var()) / (other[0].var() + other[1].var()))
     )
+    assert found["alike"] == sum((value > 0) == (found["difference"] > 0) for value in found["draws"])
     assert found["spread"] == "lower"
     low, high = found["spread_interval"]
     assert low < 1 / 3 < high
@@ -57,9 +59,9 @@ def test_few_runs_are_not_judged():
 
 
 def test_runs_that_all_end_alike_have_no_ratio():
-    found = paired([np.ones(20)], [np.ones(20)], 1)
+    found = paired([np.ones(30)], [np.ones(30)], 1)
     assert found["spread_ratio"] is None and found["spread_interval"] == [None, None]
-    assert (found["spread"], found["minimum"], found["mean"]) == ("no difference", "equal", "no difference")
+    assert (found["spread"], found["minimum"], found["mean"]) == ("undecided", "equal", "undecided")
 
 
 def row(k, method, run, ssd, draw=0):
@@ -89,6 +91,51 @@ def test_the_table_and_what_it_says():
     assert all(line["runs"] == 30 and line["draws"] == 2 and line["empty"] == 0.5 for line in lines)
     assert lines[0]["best"] == min(values.min() for values in values_of(rows, "d", 3, "cka"))
     (claim,) = claims(lines)
-    assert claim["mean"] == {"no difference": [3], "lower": [9]}
+    assert claim["mean"] == {"undecided": [3], "lower": [9]}
     assert claim["claim_holds_at"] == [9]
-    assert "better in both mean and spread holds at K = 9." in sentence(claim)
+    assert "better in both mean and spread holds at K = 9, is undecided at K = 3." in sentence(claim)
+
+
+def line(k, mean, spread, alike=3):
+    against = {"mean": mean, "spread": spread, "minimum": "equal", "minimum_gap": 0.0}
+    return {
+        "data": "d",
+        "k": k,
+        "method": "local",
+        "against_cka": {**against, "alike": alike, "draws": [1.0] * 3},
+    }
+
+
+def test_a_claim_is_borne_out_contradicted_or_undecided():
+    lines = [
+        line(3, "lower", "lower"),
+        line(4, "lower", "undecided", alike=2),
+        line(5, "undecided", "lower"),
+        line(6, "lower", "higher"),
+        line(7, "higher", "higher"),
+        line(8, "undecided", "undecided"),
+    ]
+    (claim,) = claims(lines)
+    assert (claim["claim_holds_at"], claim["contradicted_at"]) == ([3], [6, 7])
+    assert claim["verdict"] == "holds at K = 3, is contradicted at K = 6, 7, is undecided at K = 4, 5, 8"
+    cells = verdicts([claim]).splitlines()[-1]
+    assert (
+        cells
+        == "| d | `local` | **holds** | mean \\* | spread | worse spread | worse mean and spread | undecided |"
+    )
+    assert claims(lines[:1])[0]["verdict"] == "holds at every K"
+    assert claims(lines[4:5])[0]["verdict"] == "holds at no K, is contradicted at K = 7"
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+def test_every_row_of_the_table_has_a_cell_for_every_title(draws):
+    numbers = np.random.default_rng(1)
+    rows = [
+        row(3, method, run, numbers.normal(100, 5), draw)
+        for draw in range(draws)
+        for run in range(12)
+        for method in ("cka", "local")
+    ]
+    lines = monte_carlo(table(rows, 1)).splitlines()
+    assert len({text.count("|") for text in lines}) == 1
+    assert ("by sample" in lines[0]) == (draws > 1)

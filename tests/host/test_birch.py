@@ -62,8 +62,8 @@ def test_the_order_of_rows_and_their_spaces_do_not_matter(content, tmp_path):
             "rows and birch2 has 100,000; get it anew from https://",
         ),
         (lambda c: c.replace(b"58882 63168", b"58882 63169"), "is not birch2: the checksum of its rows is"),
-        (lambda c: c.replace(b"58882 63168", b"58882 north"), "is not birch2, two whole numbers a row"),
-        (lambda c: c.replace(b"58882 63168", b"58882"), "is not birch2, two whole numbers a row"),
+        (lambda c: c.replace(b"58882 63168", b"58882 north"), "58882 north', is not two whole numbers"),
+        (lambda c: c.replace(b"58882 63168", b"58882"), "58882', is not two whole numbers"),
     ],
 )
 def test_another_file_is_refused(content, tmp_path, spoil, words):

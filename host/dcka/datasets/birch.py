@@ -9,6 +9,7 @@ order, so that a file's own order of rows, its spaces and its packing make no di
 import gzip
 import hashlib
 import os
+import re
 import sys
 import urllib.error
 import urllib.request
@@ -94,8 +95,8 @@ def parse(content: bytes, name: str, where: str) -> NDArray[np.int64]:
         )
     try:
         table = np.array([[int(word) for word in line.split()] for line in lines], dtype=np.int64)
-    except ValueError as error:
-        raise DataError(f"{where} is not {name}, two whole numbers a row: {error}") from None
+    except (ValueError, OverflowError):
+        raise DataError(f"{where} is not {name}: {_first_fault(content)}") from None
     if table.shape != (ROWS, 2):
         raise DataError(f"{where} is not {name}: it has {table.shape[1]} numbers a row, and not 2")
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
@@ -106,6 +107,14 @@ def parse(content: bytes, name: str, where: str) -> NDArray[np.int64]:
             f"{SETS[name].sha256[:16]}…; get it anew from {ADDRESS}"
         )
     return table
+
+
+def _first_fault(content: bytes) -> str:
+    """The first line that is not two whole numbers of at most 18 digits."""
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip() and not re.fullmatch(rb"\s*[+-]?\d{1,18}\s+[+-]?\d{1,18}\s*", line):
+            return f"line {number}, {line[:40].decode(errors='replace')!r}, is not two whole numbers"
+    return "its rows are not two whole numbers each"
 
 
 def digest(table: NDArray[np.int64]) -> str:

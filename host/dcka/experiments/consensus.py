@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcka.datasets.nine_gaussians import MEANS
 from dcka.engine import First, lloyd
 from dcka.experiments.network import Network, basis_of, central_start, first_step, own_starts
 from dcka.reference import (
     FloatDcka,
     InnerClock,
+    Link,
     dcka,
     experiment1_phases,
     metropolis,
@@ -19,6 +21,8 @@ from dcka.reference import (
 
 TOLERANCE = 1e-9
 """In the data's units: of a spread of some 10, so that no point of a sample lies so close to a border."""
+SHORTCUT_TOLERANCE = 1e-11
+"""As a share of the data's range."""
 FIT_FROM, FIT_TO = 1e-3, 1e-10
 """The part of the decay that is fitted, as a share of the first error: after other modes, before rounding."""
 RATE_SLOTS = 120
@@ -27,31 +31,56 @@ Table = NDArray[np.float64]
 Record = dict[str, Any]
 
 
-def matrices() -> list[Table]:
-    """Metropolis' weights of the phases (b) and (c)."""
-    return [metropolis(phase, range(1, 6)) for phase in experiment1_phases()]
+def matrices(phases: Sequence[Sequence[Link]] | None = None) -> list[Table]:
+    """Metropolis' weights of `phases`, in which every node has a link; of experiment 1's (b) and (c) without."""
+    phases = experiment1_phases() if phases is None else phases
+    nodes = max(node for phase in phases for link in phase for node in link)
+    return [metropolis(phase, range(1, nodes + 1)) for phase in phases]
 
 
-def full_run(net: Network, k: int, seed: int, keep_slots: bool = False) -> FloatDcka:
+def full_run(net: Network, k: int, seed: int, phases: Sequence[Sequence[Link]] | None = None) -> FloatDcka:
     """The whole simulation, both clocks, from the literal start, until two nodes' centres differ by TOLERANCE.
 
-    The run ends after 60 outer steps: centres that agree to a tolerance need not stand still in every bit.
+    It makes as many outer steps as with exact consensus, which stands still in the last: centres that agree to a
+    tolerance need not stand still in every bit.
     """
-    clock = InnerClock(matrices(), tolerance=TOLERANCE)
-    starts = own_starts(net, "local", k, seed)
-    return dcka(net.tables, starts, clock, _steps(net, k, seed), basis_of(net, k, seed), keep_slots)
-
-
-def _steps(net: Network, k: int, seed: int) -> int:
-    """Outer steps that the run takes with exact consensus: one more than Lloyd's from the blended centres."""
+    clock = InnerClock(matrices(phases), tolerance=TOLERANCE)
     first = first_step(net, "local", k, seed)
     assert isinstance(first, First)
-    return lloyd(net.points, first.centres).steps + 1
+    steps = lloyd(net.points, first.centres).steps + 1
+    return dcka(net.tables, own_starts(net, "local", k, seed), clock, steps, basis_of(net, k, seed), False)
+
+
+def shortcut(
+    net: Network, k: int, seed: int, init: str, phases: Sequence[Sequence[Link]], steps: int
+) -> Record:
+    """The first `steps` outer steps, at most, with both clocks on `phases`, beside Lloyd's algorithm from the blended
+    centres, which stands for them in Monte Carlo runs. `ssd_rel_diff`: the largest, step by step; `centre_diff`: the
+    largest of a coordinate at any node in the end, as a share of the data's range; `same`: the first is below 1e-9."""
+    span = net.grid.step * (2**net.grid.bits - 1)
+    clock = InnerClock(matrices(phases), tolerance=SHORTCUT_TOLERANCE * span)
+    run = dcka(net.tables, own_starts(net, init, k, seed), clock, steps, basis_of(net, k, seed), False)
+    first = first_step(net, init, k, seed)
+    assert isinstance(first, First)
+    central = lloyd(net.points, first.centres, len(run.steps) - 1, keep_ssd=True)
+    theirs = np.array([first.ssd, *central.ssds])[: len(run.steps)]
+    ours = np.array([float(step.ssd.sum()) for step in run.steps])
+    apart = float(np.abs(ours / theirs - 1).max())
+    return {
+        "k": k,
+        "init": init,
+        "outer_steps": len(run.steps),
+        "slots": int(sum(step.slots for step in run.steps)),
+        "ssd_rel_diff": apart,
+        "centre_diff": float(np.abs(run.centres - central.centres).max() / span),
+        "same": bool(apart < 1e-9 and all(step.agreed for step in run.steps)),
+    }
 
 
 def equality(net: Network, k: int, seed: int) -> Record:
     """Result 1. `dcka_equals_cka`: every node of the full simulation gives every point the label that K-means on all
-    points gives it, from the same first step; `ssd` of both, and their centres. `cka_random`: from one node's draw."""
+    points gives it, from the same first step; `ssd` of both, and their centres. `farthest_from_a_mean`: the largest
+    distance of a Gaussian's mean to the nearest centre. `cka_random`: CKA's SSD from one node's draw."""
     run = full_run(net, k, seed)
     first = first_step(net, "local", k, seed)
     assert isinstance(first, First)
@@ -70,8 +99,14 @@ def equality(net: Network, k: int, seed: int) -> Record:
         "outer_steps": len(run.steps),
         "slots": int(sum(step.slots for step in run.steps)),
         "centres": run.centres[0].tolist(),
+        "farthest_from_a_mean": _farthest(np.array(MEANS), run.centres[0]),
         "cka_random": lloyd(net.points, central_start(net, k, seed, 0)).ssd,
     }
+
+
+def _farthest(means: Table, centres: Table) -> float:
+    """The largest distance of a mean to the centre nearest to it."""
+    return float(np.linalg.norm(means[:, None] - centres, axis=2).min(axis=1).max())
 
 
 def _labels_equal(table: Table, centres: Table, labels: NDArray[np.int64]) -> bool:

@@ -34,16 +34,23 @@ def compare(net: Network, k: int, seeds: Sequence[int]) -> Record:
     """Both methods from the same literal starts, for each seed; medians and ranges under each part of WITHIN.
 
     `link_slots`: links × steps, the paper's "N_b" count, a link carrying both ways in one. `bytes`: 2·K·(n or n + 1)
-    numbers a link. `passes`: over all points. DKM runs on (a), DCKA on (b) and (c) in turn, with the number of slots a
-    step that comes out cheapest.
+    numbers a link. `passes`: over all points. DKM runs on (a), DCKA on (b) and (c) in turn. `dcka`: with the number of
+    slots a step that comes out cheapest for a start, which nobody knows beforehand; `dcka_slots`: with each number of
+    SLOTS for all starts. `final_ssd`: DCKA's with consensus to rounding.
     """
     rows = [_one(net, k, seed) for seed in seeds]
     found: Record = {"k": k, "eta": ETA, "starts": len(rows), "rows": rows}
-    for within in WITHIN:
-        name = f"{within:g}"
-        for method in ("dkm", "dcka"):
-            own = [row[method][name] for row in rows if row[method][name] is not None]
-            found.setdefault(method, {})[name] = _ranges(own) | {"settled": len(own)}
+    for method in ("dkm", "dcka"):
+        found[method] = {
+            f"{within:g}": _settled([row[method][f"{within:g}"] for row in rows]) for within in WITHIN
+        }
+    found["dcka_slots"] = {
+        str(slots): {
+            f"{within:g}": _settled([row["dcka_slots"][slots][f"{within:g}"] for row in rows])
+            for within in WITHIN
+        }
+        for slots in SLOTS
+    }
     for method in ("dkm", "dcka"):
         found[method]["final_ssd"] = _range([row[method]["final_ssd"] for row in rows])
     found["dkm"]["disagreement"] = _range([row["dkm"]["disagreement"] for row in rows])
@@ -68,7 +75,12 @@ def _one(net: Network, k: int, seed: int) -> Record:
         by_dkm[f"{within:g}"] = None if iterations is None else _cost(
             iterations, len(links) * iterations, iterations, k, dimensions
         )  # fmt: skip
-    return {"seed": seed, "dkm": by_dkm, "dcka": _dcka(net, starts, k, seed)}
+    final, by_slots = _dcka(net, starts, k, seed)
+    cheapest: Record = {"final_ssd": final}
+    for within in WITHIN:
+        costs = [own[f"{within:g}"] for own in by_slots.values() if own[f"{within:g}"] is not None]
+        cheapest[f"{within:g}"] = min(costs, key=lambda cost: cost["link_slots"], default=None)
+    return {"seed": seed, "dkm": by_dkm, "dcka": cheapest, "dcka_slots": by_slots}
 
 
 def _cost(steps: int, link_slots: int, passes: int, k: int, numbers: int) -> Record:
@@ -76,26 +88,34 @@ def _cost(steps: int, link_slots: int, passes: int, k: int, numbers: int) -> Rec
     return {"steps": steps, "link_slots": link_slots, "passes": passes, "bytes": size}
 
 
-def _dcka(net: Network, starts: Sequence[NDArray[np.float64]], k: int, seed: int) -> Record:
-    """The cheapest number of slots a step, by links × slots, for each part of WITHIN; against the final SSD of many."""
+def _dcka(
+    net: Network, starts: Sequence[NDArray[np.float64]], k: int, seed: int
+) -> tuple[float, dict[int, Record]]:
+    """(the final SSD with consensus to rounding; for each number of SLOTS a step the cost for each part of WITHIN of
+    that SSD, None where it is not reached)."""
     links = [len(phase) for phase in experiment1_phases()]
-    found: Record = {f"{within:g}": None for within in WITHIN}
-    basis = basis_of(net, k, seed)
+    basis, numbers = basis_of(net, k, seed), net.tables[0].shape[1] + 1
     final = dcka(net.tables, starts, InnerClock(matrices(), slots=60), OUTER_STEPS, basis, False).ssd
-    found["final_ssd"] = final
+    found: dict[int, Record] = {}
     for slots in SLOTS:
         run = dcka(net.tables, starts, InnerClock(matrices(), slots=slots), OUTER_STEPS, basis, False)
         # Of step t the SSD belongs to the centres before its update: those after t steps.
         ssds = np.array([float(step.ssd.sum()) for step in run.steps] + [run.ssd])
         a_step = sum(links[s % len(links)] for s in range(slots))
+        found[slots] = {}
         for within in WITHIN:
             steps = settled(ssds, final, within)
-            best = found[f"{within:g}"]
-            if steps is not None and (best is None or a_step * steps < best["link_slots"]):
-                found[f"{within:g}"] = _cost(steps, a_step * steps, steps, k, net.tables[0].shape[1] + 1) | {
-                    "slots": slots
-                }
-    return found
+            cost = (
+                None if steps is None else _cost(steps, a_step * steps, steps, k, numbers) | {"slots": slots}
+            )
+            found[slots][f"{within:g}"] = cost
+    return final, found
+
+
+def _settled(costs: Sequence[Record | None]) -> Record:
+    """The ranges of those that settled, and how many did."""
+    own = [cost for cost in costs if cost is not None]
+    return _ranges(own) | {"settled": len(own)}
 
 
 def _ranges(rows: Sequence[Record]) -> Record:

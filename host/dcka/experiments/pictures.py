@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from dcka.config.state import write_whole
 from dcka.datasets.nine_gaussians import MEANS
 from dcka.experiments.network import Network
-from dcka.experiments.table import values_of
+from dcka.experiments.table import NAMES, values_of
 from dcka.experiments.work import CKA, Row
 from dcka.plots.draw import INK, NODES
 
@@ -24,7 +24,7 @@ COLOURS = {
     name: NODES[i] for i, name in enumerate(("local", "sorted", "snake", "shared", "partition", "kmeans++"))
 }
 COLOURS[CKA] = INK
-NAMES = {CKA: "CKA", "local": "local (the paper's)"}
+METHODS = {CKA: "CKA", "local": "local (the paper's)"}
 
 LEAST_RATIO = 0.02
 """Of spreads that is drawn: intervals may reach down to 0, where all runs of a resample ended alike."""
@@ -141,7 +141,7 @@ def differences(record: Record, data: str, folder: Path) -> str:
     central = {line["k"]: line["mean"] for line in of_set if line["method"] == CKA}
     lines = [line for line in of_set if "against_cka" in line]
     ks, starts = sorted(central), list(dict.fromkeys(line["method"] for line in lines))
-    figure, (left, right) = _axes(f"{data}: DCKA against CKA", 2, (5.8, 4.2))
+    figure, (left, right) = _axes(f"{NAMES.get(data, data)}: DCKA against CKA", 2, (5.8, 4.2))
     for line in lines:
         at = ks.index(line["k"]) + (starts.index(line["method"]) - (len(starts) - 1) / 2) * 0.11
         scale, found = 100 / central[line["k"]], line["against_cka"]
@@ -153,8 +153,11 @@ def differences(record: Record, data: str, folder: Path) -> str:
     _scales(left, right)
     for axes in (left, right):
         axes.set_xticks(range(len(ks)), list(map(str, ks)))
+        axes.set_xlim(-0.6, len(ks) - 0.4)
     handles = [
-        matplotlib.lines.Line2D([], [], marker="o", linestyle="none", color=COLOURS[s], label=NAMES.get(s, s))
+        matplotlib.lines.Line2D(
+            [], [], marker="o", linestyle="none", color=COLOURS[s], label=METHODS.get(s, s)
+        )
         for s in starts
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(starts), frameon=False, fontsize=9)
@@ -175,6 +178,7 @@ def _scales(left: Axes, right: Axes) -> None:
     right.yaxis.set_minor_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
     if max(map(abs, left.get_ylim())) > MOST_PERCENT:
         left.set_yscale("symlog", linthresh=10)
+        left.margins(y=0.1)
         left.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
 
 
@@ -190,7 +194,9 @@ def spreads(rows: Sequence[Row], data: str, best: float | None, folder: Path) ->
     """Every run's SSD, by K and method; the best known as a line where it is known for that K."""
     ks = sorted({row["k"] for row in rows if row["data"] == data})
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, places = _axes(f"{data}: every run", len(ks), (max(3.0, 1.1 + 0.42 * len(methods)), 4.0))
+    figure, places = _axes(
+        f"{NAMES.get(data, data)}: every run", len(ks), (max(3.0, 1.1 + 0.42 * len(methods)), 4.0)
+    )
     numbers = np.random.default_rng(0)
     for axes, k in zip(places, ks, strict=True):
         for place, method in enumerate(methods):
@@ -200,13 +206,36 @@ def spreads(rows: Sequence[Row], data: str, best: float | None, folder: Path) ->
             axes.hlines(values.mean(), place - 0.35, place + 0.35, colors=COLOURS[method], linewidth=2)
         if best is not None and k == 100:
             axes.axhline(best, color=INK, linewidth=0.8, linestyle=":")
+            axes.annotate(
+                "best known",
+                (1, best),
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="bottom",
+                fontsize=8,
+            )
         axes.set(title=f"K = {k}", yscale="log")
-        axes.yaxis.set_minor_formatter(matplotlib.ticker.StrMethodFormatter("{x:.3g}"))
+        _readable(axes)
         axes.set_xticks(
-            range(len(methods)), [NAMES.get(m, m).split(" ")[0] for m in methods], rotation=60, fontsize=8
+            range(len(methods)), [METHODS.get(m, m).split(" ")[0] for m in methods], rotation=60, fontsize=8
         )
     figure.supylabel("final SSD; a bar is the mean", fontsize=10)
     return save(figure, folder, f"runs-{data}")
+
+
+def _readable(axes: Axes) -> None:
+    """Few ticks on a logarithmic axis of values: 1, 2, 5 of each decade, or round numbers within a decade or two."""
+    low, high = axes.get_ylim()
+    wide = high / low > 10
+    axes.yaxis.set_major_locator(
+        matplotlib.ticker.LogLocator(subs=(1, 2, 5)) if wide else matplotlib.ticker.MaxNLocator(6)
+    )
+    axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.yaxis.set_major_formatter(
+        matplotlib.ticker.FuncFormatter(
+            lambda x, _: f"{x:,.0f}" if x < 1e6 else f"{x:.4g}".replace("e+", "e")
+        )
+    )
 
 
 def bound(record: Record, folder: Path) -> str:
@@ -220,7 +249,9 @@ def bound(record: Record, folder: Path) -> str:
         slots[seen], measured[seen], "o-", color=NODES[0], markersize=4, label="largest error, measured"
     )
     axes.semilogy(slots, found["paper"], "-", color=NODES[1], label="the paper's bound")
-    axes.semilogy(slots, found["corrected"], "--", color=NODES[2], label="the corrected bound")
+    axes.semilogy(
+        slots, found["corrected"], "--", color=NODES[2], label="the corrected bound (in force later)"
+    )
     axes.set(xlabel="slot", ylabel="distance, in the data's units")
     axes.legend(fontsize=9, frameon=False)
     return save(figure, folder, "bound")

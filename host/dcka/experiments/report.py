@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from dcka.config.state import write_whole
-from dcka.experiments import pictures, prose
+from dcka.experiments import pictures, prose, prose_theory, summary, tables
 from dcka.experiments.exp1 import sample
 from dcka.experiments.settings import Settings
-from dcka.experiments.table import sentence
-from dcka.experiments.work import CKA, Row
+from dcka.experiments.table import NAMES, sentence
+from dcka.experiments.work import Row
 
 Record = Mapping[str, Any]
 FILE = "report.md"
@@ -18,8 +18,10 @@ FILE = "report.md"
 def write_exp1(settings: Settings, record: Record, rows: Sequence[Row]) -> Path:
     """report.md and the pictures of experiment 1; returns the report's path."""
     out, net = settings.out, sample(settings.seed)
+    hundred = min(100, settings.runs)
     parts = [
         "# Experiment 1: nine Gaussians, five nodes\n",
+        summary.exp1(record),
         prose.equality(record["equality"]),
         _picture(
             pictures.centres(net, dict(record), out),
@@ -31,38 +33,46 @@ def write_exp1(settings: Settings, record: Record, rows: Sequence[Row]) -> Path:
         _picture(pictures.curves(dict(record), out), "SSD against the iteration, for several K"),
         "## 4. Monte Carlo\n",
         prose.MONTE_CARLO_1,
-        _monte_carlo(record["monte_carlo"]),
+        prose.reading(record["monte_carlo"]),
+        tables.monte_carlo(record["monte_carlo"]),
         _picture(
             pictures.differences(dict(record), "gaussians", out), "DCKA's mean and spread against CKA's"
         ),
         _picture(pictures.spreads(rows, "gaussians", None, out), "the SSD of every run"),
-        "### What holds\n",
+        "### What holds, in words\n",
         _claims(record["claims"]),
-        f"The first {min(100, settings.runs)} runs of the first sample, as many as the paper's:\n",
-        _monte_carlo(record["paper_100"]),
+        f"### The paper's {hundred} runs\n\nThe first {hundred} of the first sample: what one such experiment sees.\n",
+        tables.monte_carlo(record["paper_100"]),
         prose.dkm(record["dkm"]),
-        prose.theory(record["theory"]),
+        prose_theory.theory(record["theory"]),
         _picture(pictures.bound(dict(record), out), "the error bound beside the error"),
-        prose.again(settings.command),
+        prose.again(record),
     ]
     return _write(out, parts)
 
 
 def write_exp2(settings: Settings, record: Record, rows: Sequence[Row]) -> Path:
     """report.md and the pictures of experiment 2; returns the report's path."""
-    parts = ["# Experiment 2: the Birch sets, twenty nodes\n", prose.MONTE_CARLO_2]
+    parts = [
+        "# Experiment 2: the Birch sets, twenty nodes\n",
+        summary.exp2(record),
+        prose.shortcut(record["full_simulation"]),
+        "## Monte Carlo\n",
+        prose.MONTE_CARLO_2,
+        prose.reading(record["monte_carlo"]),
+    ]
     for name in record["sets"]:
         lines = [line for line in record["monte_carlo"] if line["data"] == name]
         best = record["best_known"][name]
         parts += [
-            f"## {name}\n",
+            f"## {NAMES[name]}\n",
             f"The least SSE known at K = 100 is {best:.7g}.\n",
-            _monte_carlo(lines),
+            tables.monte_carlo(lines),
             _picture(pictures.differences(dict(record), name, settings.out), f"{name}: DCKA against CKA"),
             _picture(pictures.spreads(rows, name, best, settings.out), f"{name}: the SSD of every run"),
             _claims([claim for claim in record["claims"] if claim["data"] == name]),
         ]
-    parts += [prose.best_known(record), prose.again(settings.command)]
+    parts += [prose.best_known(record), prose.again(record)]
     return _write(settings.out, parts)
 
 
@@ -95,6 +105,8 @@ def words(record: Record, file: Path) -> str:
     lines += [sentence(claim) for claim in record["claims"]]
     if record.get("below_best_known"):
         lines.append("FAIL: an SSD below the best known; see below_best_known in results.json")
+    if not all(own["same"] for own in record.get("full_simulation", {}).values()):
+        lines.append("FAIL: the simulation of both clocks differs; see full_simulation in results.json")
     return "\n".join([*lines, f"report: {file}"])
 
 
@@ -109,28 +121,3 @@ def _picture(name: str, words: str) -> str:
 
 def _claims(claims: Sequence[Record]) -> str:
     return "".join(f"- {sentence(dict(claim))}\n" for claim in claims)
-
-
-def _monte_carlo(lines: Sequence[Record]) -> str:
-    """A table: numbers of the first sample; differences and ratios with their 95 % intervals over all samples."""
-    rows = [
-        "| K | method | runs | min | mean | std | empty | mean − CKA's [95 %] | spread / CKA's [95 %] | minimum |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for line in lines:
-        against = line.get("against_cka")
-        name = "CKA" if line["method"] == CKA else f"`{line['method']}`"
-        compared = "| | |"
-        if against is not None:
-            difference = f"{against['difference']:+.4g} {_interval(against['difference_interval'], '.3g')}"
-            ratio = "–" if against["spread_ratio"] is None else f"{against['spread_ratio']:.2f}"
-            compared = f"{difference} | {ratio} {_interval(against['spread_interval'], '.2f')} | {against['minimum']}"
-        rows.append(
-            f"| {line['k']} | {name} | {line['runs']} | {line['min']:.7g} | {line['mean']:.6g} | {line['std']:.3g} "
-            f"| {line['empty']:.1f} | {compared} |"
-        )
-    return "\n".join(rows) + "\n"
-
-
-def _interval(ends: Sequence[float | None], form: str) -> str:
-    return "" if ends[0] is None or ends[1] is None else f"[{ends[0]:{form}}, {ends[1]:{form}}]"

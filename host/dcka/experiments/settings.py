@@ -11,7 +11,7 @@ from dcka.experiments.network import STARTS
 @dataclass(frozen=True)
 class Settings:
     """`out`: the folder. `runs`: Monte Carlo runs for each K and draw; `draws`: of the data. `starts`: of DCKA. `jobs`:
-    processes; `scheduler`: a Dask scheduler's address, or "". `command`: the call, for the manifest."""
+    processes; `scheduler`: a Dask scheduler's address, or ""."""
 
     out: Path
     runs: int
@@ -21,11 +21,10 @@ class Settings:
     seed: int
     jobs: int = 1
     scheduler: str = ""
-    command: tuple[str, ...] = ()
 
     def check(self, points_a_node: int) -> None:
         """Raises ExperimentUsageError for what cannot be: a K that a node cannot draw, no run, an unknown start."""
-        for name, value in (("--runs", self.runs), ("--draws", self.draws), ("--jobs", self.jobs)):
+        for name, value in (("--runs", self.runs), ("--draws", self.draws)):
             if value < 1:
                 raise ExperimentUsageError(f"{name} {value}: at least 1")
         if self.runs > 1_000_000 or self.draws > 1000:
@@ -40,6 +39,22 @@ class Settings:
         for start in self.starts:
             if start not in STARTS:
                 raise ExperimentUsageError(f"--init {start}: the starts are {', '.join(STARTS)}")
+
+    def call(self, verb: str, *others: str) -> list[str]:
+        """The call of `dcka reproduce VERB`, with every option that its numbers depend on, defaults too: from it they
+        come again. Where they are computed (`--jobs`, `--scheduler`) makes no difference."""
+        listed = ",".join(map(str, self.ks))
+        numbers = [
+            "--runs",
+            str(self.runs),
+            "--k",
+            listed,
+            "--init",
+            ",".join(self.starts),
+            "--seed",
+            str(self.seed),
+        ]
+        return ["dcka", "reproduce", verb, *others, *numbers, "--out", str(self.out)]
 
 
 def whole_numbers(option: str, text: str) -> tuple[int, ...]:

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 RESAMPLES = 4000
 LEVEL = 0.95
-FEWEST = 10
+FEWEST = 30
+"""With fewer, a rare bad run is often in none, and an interval of the spread is too narrow."""
+UNDECIDED, TOO_FEW = "undecided", "too few runs"
 
 Values = NDArray[np.float64]
 
@@ -28,10 +30,11 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
 
     `difference`: of the means, averaged over the draws, and `spread_ratio`: of the standard deviations within a draw
     (root of the mean variances), each with a percentile bootstrap interval of 95 %: pairs are resampled within their
-    draw (B. Efron, R. Tibshirani, "An introduction to the bootstrap", 1993). `mean`, `spread`: "lower", "higher" or
-    "no difference", by whether the interval leaves 0 or 1 out; "too few runs" below FEWEST a draw, where such
-    intervals say little. `draws`: the difference in each draw. Minima are compared by number alone: `minimum` is
-    "lower", "higher" or "equal" (to 1e-9).
+    draw (B. Efron, R. Tibshirani, "An introduction to the bootstrap", 1993), so they speak of these draws; how much
+    another draw may differ is seen from `draws`, the difference in each. `mean`, `spread`: "lower" or "higher" where
+    the interval leaves 0 or 1 out, else "undecided"; "too few runs" below FEWEST a draw, where such intervals say
+    little. `alike`: in how many draws the difference has the sign of the whole. Minima are compared by number alone:
+    `minimum` is "lower", "higher" or "equal" (to 1e-9), `minimum_gap` the difference as a share of the other's.
     """
     numbers = np.random.default_rng(seed)
     parts = [_resampled(a, b, numbers) for a, b in zip(one, other, strict=True)]
@@ -40,16 +43,19 @@ def paired(one: Sequence[Values], other: Sequence[Values], seed: int) -> dict[st
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.sqrt(variances[:, 0] / variances[:, 1])
     least = [min(float(values.min()) for values in method) for method in (one, other)]
+    each = [float(np.mean(a - b)) for a, b in zip(one, other, strict=True)]
     few = min(len(values) for values in one) < FEWEST
     return {
         "difference": float(differences[0]),
         "difference_interval": _interval(differences[1:]),
         "spread_ratio": _finite(float(ratios[0])),
         "spread_interval": _interval(ratios[1:]),
-        "mean": "too few runs" if few else _word(_interval(differences[1:]), 0.0),
-        "spread": "too few runs" if few else _word(_interval(ratios[1:]), 1.0),
+        "mean": TOO_FEW if few else _word(_interval(differences[1:]), 0.0),
+        "spread": TOO_FEW if few else _word(_interval(ratios[1:]), 1.0),
         "minimum": _least_word(*least),
-        "draws": [float(np.mean(a - b)) for a, b in zip(one, other, strict=True)],
+        "minimum_gap": least[0] / least[1] - 1,
+        "draws": each,
+        "alike": sum((value > 0) == (float(differences[0]) > 0) for value in each),
     }
 
 
@@ -82,5 +88,5 @@ def _finite(value: float) -> float | None:
 def _word(interval: Sequence[float | None], neutral: float) -> str:
     low, high = interval
     if low is None or high is None or low <= neutral <= high:
-        return "no difference"
+        return UNDECIDED
     return "lower" if high < neutral else "higher"

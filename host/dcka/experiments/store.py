@@ -14,7 +14,7 @@ from dcka.experiments.errors import ExperimentUsageError
 from dcka.experiments.work import Job, Row
 
 MANIFEST = "manifest.json"
-LIBRARIES = ("dcka", "numpy", "numba", "scipy", "matplotlib")
+LIBRARIES = ("dcka", "numpy", "numba", "matplotlib", "joblib", "distributed")
 
 
 class Store:
@@ -33,20 +33,19 @@ class Store:
                 f"--out {folder} cannot be written to ({reason}); name another folder"
             ) from error
 
-    def begin(self, identity: Mapping[str, Any], command: Sequence[str]) -> None:
-        """Write the manifest; `identity` is what jobs that were kept must have in common with this call.
+    def begin(
+        self, identity: Mapping[str, Any], command: Sequence[str], data: Mapping[str, str]
+    ) -> list[dict[str, str]]:
+        """Write the manifest; `identity` is what jobs that were kept must have in common with this call. `data`: of
+        each data set the SHA-256.
 
-        Raises ExperimentUsageError where the folder holds an experiment of another identity.
+        Returns the versions, other than those of now, with which runs in this folder may have been made: the manifest
+        has them too. Raises ExperimentUsageError where the folder holds an experiment of another identity.
         """
-        file = self.folder / MANIFEST
-        plain = json.loads(json.dumps(identity))
-        if file.exists():
-            try:
-                kept = json.loads(file.read_bytes())["identity"]
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ExperimentUsageError(
-                    f"{file} is no manifest ({error}); name another folder with --out"
-                ) from error
+        plain, now = json.loads(json.dumps(identity)), versions()
+        before = self._manifest()
+        if before is not None:
+            kept = before["identity"]
             different = [name for name in plain if kept.get(name) != plain[name]]
             if different:
                 name = different[0]
@@ -54,7 +53,33 @@ class Store:
                     f"{self.folder} holds runs with {name} = {kept.get(name)}, and not {plain.get(name)}; "
                     f"name another folder with --out"
                 )
-        self.write_json(MANIFEST, {"identity": plain, "command": list(command), "versions": versions()})
+        made_with = [] if before is None else [before.get("versions"), *before.get("earlier_versions", [])]
+        earlier = [one for i, one in enumerate(made_with) if one not in (None, now, *made_with[:i])]
+        self.write_json(
+            MANIFEST,
+            {
+                "identity": plain,
+                "command": list(command),
+                "data_sha256": dict(data),
+                "versions": now,
+                "earlier_versions": earlier,
+            },
+        )
+        return earlier
+
+    def _manifest(self) -> Any:
+        """That of an earlier call, or None. Raises ExperimentUsageError for a file that is none."""
+        file = self.folder / MANIFEST
+        if not file.exists():
+            return None
+        try:
+            found = json.loads(file.read_bytes())
+            found["identity"].keys()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ExperimentUsageError(
+                f"{file} is no manifest ({error}); name another folder with --out"
+            ) from error
+        return found
 
     def kept(self, job: Job) -> list[Row] | None:
         """The rows of a job that was finished, or None; a damaged file counts as none."""

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcka.experiments.statistics import paired, summary
+from dcka.experiments.statistics import TOO_FEW, paired, summary
 from dcka.experiments.work import CKA, Row
 
 Line = dict[str, Any]
+
+NAMES: dict[str, str] = {
+    "gaussians": "Nine Gaussians",
+    "birch1": "Birch1",
+    "birch2": "Birch2",
+    "birch3": "Birch3",
+}
+"""Of the data sets, for people."""
 
 
 def values_of(rows: Iterable[Row], data: str, k: int, method: str) -> list[NDArray[np.float64]]:
@@ -47,9 +55,14 @@ def table(rows: Sequence[Row], seed: int) -> list[Line]:
 
 
 def claims(lines: Sequence[Line]) -> list[Line]:
-    """For each data set and start: the Ks at which the mean, the spread and the minimum are lower than CKA's,
-    higher, or neither; and whether the paper's claim (mean and spread lower, minimum equal) holds at all Ks, some,
-    or none."""
+    """For each data set and start the Ks at which the mean, the spread and the minimum are lower than CKA's, higher, or
+    neither.
+
+    `claim_holds_at`: where the paper's claim, a lower mean and a lower spread, is borne out by both intervals;
+    `contradicted_at`: where one of them says higher; `verdict` in words. `samples_disagree_at`: where the difference
+    of the means has another sign in some sample of the data. `minimum_gap`: the largest difference of the minima, as a
+    share of CKA's.
+    """
     found: list[Line] = []
     for data, method in dict.fromkeys(
         (line["data"], line["method"]) for line in lines if "against_cka" in line
@@ -62,16 +75,39 @@ def claims(lines: Sequence[Line]) -> list[Line]:
             }
             for what in ("mean", "spread", "minimum")
         }
-        holds = [
-            line["k"]
-            for line in own
-            if line["against_cka"]["mean"] == "lower" and line["against_cka"]["spread"] == "lower"
-        ]
-        verdict = (
-            "at every K" if len(holds) == len(own) else f"at K = {_listed(holds)}" if holds else "at no K"
+        pairs = {line["k"]: (line["against_cka"]["mean"], line["against_cka"]["spread"]) for line in own}
+        holds = [k for k, pair in pairs.items() if pair == ("lower", "lower")]
+        against = [k for k, pair in pairs.items() if "higher" in pair]
+        found.append(
+            {
+                "data": data,
+                "start": method,
+                **words,
+                "minimum_gap": max(abs(line["against_cka"]["minimum_gap"]) for line in own),
+                "samples_disagree_at": [
+                    line["k"]
+                    for line in own
+                    if line["against_cka"]["alike"] < len(line["against_cka"]["draws"])
+                ],
+                "claim_holds_at": holds,
+                "contradicted_at": against,
+                "verdict": "has too few runs to be judged"
+                if TOO_FEW in words["mean"]
+                else _verdict(list(pairs), holds, against),
+            }
         )
-        found.append({"data": data, "start": method, **words, "claim_holds_at": holds, "verdict": verdict})
     return found
+
+
+def _verdict(ks: Sequence[int], holds: Sequence[int], against: Sequence[int]) -> str:
+    if len(holds) == len(ks):
+        return "holds at every K"
+    said = [
+        f"holds at K = {_listed(holds)}" if holds else "holds at no K",
+        *([f"is contradicted at K = {_listed(against)}"] if against else []),
+    ]
+    rest = [k for k in ks if k not in holds and k not in against]
+    return ", ".join([*said, *([f"is undecided at K = {_listed(rest)}"] if rest else [])])
 
 
 def sentence(claim: Line) -> str:
@@ -80,9 +116,10 @@ def sentence(claim: Line) -> str:
     for what in ("mean", "spread", "minimum"):
         said = [f"{word} at K = {_listed(ks)}" for word, ks in claim[what].items()]
         parts.append(f"{what} {', '.join(said)}")
+    gap = f" (by {claim['minimum_gap']:.1g} of it at most)" if claim["minimum_gap"] >= 1e-9 else ""
     return (
-        f"{claim['data']}, start `{claim['start']}`, against CKA: {'; '.join(parts)}. "
-        f"That DCKA is better in both mean and spread holds {claim['verdict']}."
+        f"{NAMES.get(claim['data'], claim['data'])}, start `{claim['start']}`, against CKA: {'; '.join(parts)}{gap}. "
+        f"That DCKA is better in both mean and spread {claim['verdict']}."
     )
 
 

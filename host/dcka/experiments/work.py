@@ -1,5 +1,6 @@
 """Monte Carlo runs: a job is a few of them on one data set with one K, by every method; its outcome is plain JSON."""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -88,6 +89,14 @@ class _Same:
 @lru_cache(maxsize=3)
 def _prepared(same: _Same) -> tuple[Points, Grid]:
     return prepare(same.values), fit_grid(same.values)
+
+
+def checksum(seed: int, nodes: int = 5) -> str:
+    """SHA-256 over the Gaussians of that seed, node by node, as little-endian float64."""
+    found = hashlib.sha256()
+    for own in gaussians(seed, nodes).values.values():
+        found.update(np.ascontiguousarray(own, dtype="<f8").tobytes())
+    return found.hexdigest()
 
 
 @lru_cache(maxsize=4)

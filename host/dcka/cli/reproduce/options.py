@@ -68,7 +68,6 @@ def settings_of(
         seed=or_else("seed", seed),
         jobs=given["jobs"],
         scheduler=given["scheduler"],
-        command=tuple(sys.argv),
     )
 
 
