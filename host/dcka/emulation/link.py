@@ -218,7 +218,7 @@ class Link:
 
     def _misc(self) -> None:
         self._client.loop_misc()
-        self._settle()
+        self.flush()  # and no more: nothing has come, and a loss of the connection is told by itself
         if self._client.socket() is not None:
             self._loop.at(self._misc, time.monotonic() + _MISC_S)
 
