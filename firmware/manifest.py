@@ -59,6 +59,7 @@ FILES = (
     "dcka_device/guard.py",
     "dcka_device/link.py",
     "dcka_device/nap.py",
+    "dcka_device/others.py",
     "dcka_device/shell.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",

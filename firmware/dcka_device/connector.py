@@ -18,22 +18,20 @@ _PENDING = (errno.EINPROGRESS, 115, 119, 36)
 # After so many attempts without a word from the broker it may have another address.
 _TRUST = 5
 
-# The broker's address, as getaddrinfo has it, and the attempts since it last answered. A look-up blocks, so what it
-# finds is kept.
-_address: "Any" = None
+# The attempts since the broker last answered. A look-up blocks, so what it finds is kept: broker["found"].
 _attempts = 0
 
 
 class Connector:
     """One attempt to connect, and the connection that comes of it: `socket` is the connector itself, once there is one.
 
-    broker: as node.json has it (host, port).
+    broker: as node.json has it (host, port), and as getaddrinfo has them, once they are `found`.
     reason: why it failed, or would if it ended now: "refused", "unreachable", "unknown host", "certificate", "clock",
     "closed" or "too slow". last_error says more, where the client does not know it. `sock` can be polled.
     """
 
     def __init__(self, broker: "dict[str, Any]") -> None:
-        global _address, _attempts
+        global _attempts
         self.state = "awaiting_tcp"
         self.reason = "unknown host"
         self.last_error: OSError | None = None
@@ -42,18 +40,19 @@ class Connector:
         self.io_socket: Connector | None = None
         self._poll: Any = select.poll()
         try:
-            if _address is None or _attempts >= _TRUST:
-                _address = _looked_up(broker)
+            if not broker.get("found") or _attempts >= _TRUST:
+                _look_up(broker)
                 _attempts = 0
             _attempts += 1
             self.reason = "unreachable"
-            self.sock = socket.socket(_address[0], _address[1])
+            address = broker["found"]
+            self.sock = socket.socket(address[0], address[1])
             self.socket = self.io_socket = self
             self.sock.setblocking(False)
             # Without it a small message waits for the answer to the last one: 44 ms a step.
             self.sock.setsockopt(_TCP, _NODELAY, 1)
             self._poll.register(self.sock, select.POLLOUT)
-            self.sock.connect(_address[4])
+            self.sock.connect(address[4])
         except OSError as error:
             if self.sock is None or error.errno not in _PENDING:
                 self._fail(error)
@@ -124,11 +123,10 @@ class Connector:
         self.sock.close()
 
 
-def _looked_up(broker: "dict[str, Any]") -> "Any":
-    """The host's first address; without a name server the old one is the best there is."""
+def _look_up(broker: "dict[str, Any]") -> None:
+    """Find the host's first address; without a name server the old one is the best there is."""
     try:
-        return socket.getaddrinfo(broker["host"], broker["port"], 0, socket.SOCK_STREAM)[0]
+        broker["found"] = socket.getaddrinfo(broker["host"], broker["port"], 0, socket.SOCK_STREAM)[0]
     except OSError:
-        if _address is None:
+        if not broker.get("found"):
             raise
-        return _address

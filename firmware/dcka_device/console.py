@@ -28,10 +28,8 @@ class Console:
     """Compares what is with what was said last."""
 
     def __init__(self, settings: "dict[str, Any]", boot: int) -> None:
-        broker = settings["broker"]
-        self._broker = "%s:%d" % (broker["host"], broker["port"])
-        self._trouble = ""
-        self._trouble_at = 0
+        self._broker = settings["broker"]
+        self._troubles: dict[str, int] = {}
         self._connecting = False
         self._ready = False
         self._data = ""
@@ -42,14 +40,14 @@ class Console:
         self._look_at_data(node)
         state = link.client.state
         if state == ProtocolState.CONNECTED:
-            self._trouble = ""
+            self._troubles = {}
             self._connecting = False
         elif state == ProtocolState.FAILED:
             self._ready = False
             self._tell(_trouble_of(link), now)
-        elif not self._connecting and not self._trouble:
+        elif not self._connecting and not self._troubles:
             self._connecting = True
-            say("broker connecting " + self._broker)
+            say("broker connecting " + self._address())
         if link.up and node.settled and not self._ready:
             self._ready = True
             say("ready")
@@ -68,11 +66,18 @@ class Console:
             say(data)
 
     def _tell(self, trouble: str, now: int) -> None:
-        if trouble != self._trouble or ticks.diff(now, self._trouble_at) >= _AGAIN_MS:
-            self._trouble = trouble
-            self._trouble_at = now
+        if self._broker.get("others"):
+            trouble += " at " + self._address()
+        elif trouble not in self._troubles:
+            self._troubles = {}
+        said_at = self._troubles.get(trouble)
+        if said_at is None or ticks.diff(now, said_at) >= _AGAIN_MS:
+            self._troubles[trouble] = now
             self._connecting = False
             say("broker failed: " + trouble)
+
+    def _address(self) -> str:
+        return "%s:%d" % (self._broker["host"], self._broker["port"])
 
 
 def _trouble_of(link: "Link") -> str:

@@ -138,6 +138,10 @@ class Link:
             if ticks.diff(now, self._retry_at) < 0:
                 return []
             self._retry_at = None
+            if self._broker.get("others"):
+                from dcka_device.others import go_on
+
+                go_on(self._broker, self.connector is not None and self.connector.reason == "closed")
             client.connect()
         client.handle(now)
         self.flush(now)

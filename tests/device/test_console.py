@@ -121,6 +121,25 @@ def test_the_same_trouble_is_said_again_after_a_minute():
         assert said == [line, line], now
 
 
+def test_of_several_addresses_each_is_named_with_its_trouble_once_a_minute():
+    case = Case()
+    broker = {"host": "a", "port": 1, "others": [["b", 2]]}
+    case.console = console.Console({"node": 3, "network": "greenhouse", "broker": broker}, 12)
+    case.look()
+    said = []
+    for _ in range(60):
+        case.link.client.state = WAITING
+        said += case.look(500)
+        case.fail("refused" if broker["host"] == "a" else "unreachable", 111)
+        said += case.look(500)
+        broker["host"], broker["port"] = ("b", 2) if broker["host"] == "a" else ("a", 1)
+    error = " (" + str(OSError(111)) + ")"
+    once = ["broker failed: refused" + error + " at a:1", "broker failed: unreachable" + error + " at b:2"]
+    assert said == once, said
+    case.fail("refused", 111)
+    assert case.look(5000) == once[:1]
+
+
 def test_another_trouble_is_said_at_once():
     case = Case()
     case.look()

@@ -34,10 +34,11 @@ def broker_for_boards(config: Config, state: State, explicit: str | None, ports:
             f"broker that the boards reach (docs/broker.md), and say where, in network.toml or with {_example()}"
         )
     url = broker_of(config, state, explicit)
-    if boards and is_loopback(url.host):
+    unreachable = [address for address in url.addresses if is_loopback(address.host)]
+    if boards and unreachable:
         raise UsageError(
-            f"{url} is this computer's own loopback, which {boards[0]} cannot reach: name the address that the boards "
-            f"see, with {_example()}"
+            f"{unreachable[0]} is this computer's own loopback, which {boards[0]} cannot reach: name the address "
+            f"that the boards see, with {_example()}"
         )
     return url
 

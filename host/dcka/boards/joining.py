@@ -13,6 +13,8 @@ _CONNECTING = "dcka: broker connecting "
 _WIFI_JOINING = "dcka: wifi joining "
 _WIFI_FAILED = "dcka: wifi failed: "
 _BROKER_FAILED = "dcka: broker failed: "
+# So a node says it that has several addresses of its broker.
+_AT = re.compile(r"(.*) at (\S+:\d+)")
 _CRASH = "dcka: crash: "
 _SAFE = "dcka: safe mode: "
 _TRACEBACK = "Traceback (most recent call last):"
@@ -232,6 +234,8 @@ def _wifi_error(why: str, ssid: str) -> JoinError:
 
 
 def _broker_error(why: str, broker: str) -> JoinError:
+    if found := _AT.fullmatch(why):
+        why, broker = found[1], f"the broker {found[2]}"
     word = why.partition(" (")[0]
     kind, advice = _BROKER_TROUBLE.get(word, (BrokerFailed, "see the broker's log"))
     return kind(f"{broker} fails the node ({why}): {advice}")

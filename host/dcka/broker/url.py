@@ -1,10 +1,14 @@
-"""`mqtt[s]://[user@]host[:port]`, the one way to name a broker; and the password, which no URL holds."""
+"""`mqtt[s]://[user@]host[:port]`, the one way to name a broker; and the password, which no URL holds.
+
+A broker of several servers has several such addresses, with commas between them: who loses one goes on to the next.
+"""
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from dcka.errors import UsageError
@@ -14,6 +18,10 @@ DEFAULT_TLS_PORT = 8883
 CA_FILE = "ca.pem"
 """The certificate authority's file, beside a node's node.json."""
 PASSWORD_VARIABLE = "DCKA_BROKER_PASSWORD"
+MAX_ADDRESSES = 8
+"""More than a cluster has servers; a node holds them all in its memory."""
+
+Address = TypeVar("Address")
 
 _EXAMPLE = "write mqtt://HOST:PORT (mqtts:// if encrypted), for example mqtt://127.0.0.1:1883"
 
@@ -28,6 +36,7 @@ class BrokerUrl:
 
     `tls`: encrypted, and the broker's certificate is verified: by the authority in the PEM file `ca`, or, where that
     is None, by those that the system trusts. `str` gives the URL; the password is neither in it nor in the `repr`.
+    `others`: further addresses of the same broker, each without others of its own; they have its user and authority.
     """
 
     host: str
@@ -36,11 +45,33 @@ class BrokerUrl:
     password: str | None = field(default=None, repr=False)
     tls: bool = False
     ca: Path | None = None
+    others: tuple["BrokerUrl", ...] = ()
 
     def __str__(self) -> str:
+        return ",".join(address._text() for address in self.addresses)
+
+    def _text(self) -> str:
         user = f"{quote(self.username, safe='')}@" if self.username else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'mqtts' if self.tls else 'mqtt'}://{user}{host}:{self.port}"
+
+    @property
+    def addresses(self) -> "tuple[BrokerUrl, ...]":
+        """Every address by itself, in the order in which they are tried."""
+        return (replace(self, others=()), *self.others)
+
+    def for_client(self, number: int) -> "BrokerUrl":
+        """The addresses in the order of the client `number` (a node's id): clients spread evenly over them, and so do
+        those of one that is lost over the ones that stay."""
+        return joined(order_for(number, self.addresses))
+
+    def trusting(self, ca: Path | None) -> "BrokerUrl":
+        """The same with the authority in `ca`, as far as it is encrypted."""
+        return joined([replace(address, ca=ca if address.tls else None) for address in self.addresses])
+
+    def with_password(self, password: str | None) -> "BrokerUrl":
+        """The same with another password."""
+        return joined([replace(address, password=password) for address in self.addresses])
 
     def for_node(self) -> dict[str, object]:
         """What node.json says of the broker. With `tls` the node needs the content of `ca` as CA_FILE beside it.
@@ -50,6 +81,8 @@ class BrokerUrl:
         said: dict[str, object] = {"host": self.host, "port": self.port}
         if self.username:
             said |= {"user": self.username, "password": self.password or ""}
+        if self.others:
+            said["others"] = [[other.host, other.port] for other in self.others]
         if not self.tls:
             return said
         if self.ca is None:
@@ -60,19 +93,51 @@ class BrokerUrl:
         return {**said, "ca": CA_FILE}
 
 
+def order_for(number: int, addresses: Sequence[Address]) -> tuple[Address, ...]:
+    """In which order the client `number` tries the addresses: see `BrokerUrl.for_client`."""
+    first = number % len(addresses)
+    rest = (*addresses[first + 1 :], *addresses[:first])
+    second = number // len(addresses) % len(rest) if rest else 0
+    return (addresses[first], *rest[second:], *rest[:second])
+
+
+def joined(addresses: Sequence[BrokerUrl]) -> BrokerUrl:
+    """One broker of several addresses, tried in this order."""
+    return replace(addresses[0], others=tuple(addresses[1:]))
+
+
 def parse_broker_url(text: str, environ: Mapping[str, str] = os.environ) -> BrokerUrl:
-    """Read a broker's URL; where it names a user, the password comes from DCKA_BROKER_PASSWORD in `environ`.
+    """Read a broker's URL, or several with commas between them; where they name a user, the password comes from
+    DCKA_BROKER_PASSWORD in `environ`.
 
     mqtts:// is encrypted. Raises `BrokerUrlError` for any other scheme, a password in the URL, a path, a port
-    outside 1 … 65535 and an IPv6 address without brackets.
+    outside 1 … 65535, an IPv6 address without brackets; for addresses that come twice, are not of one kind or name
+    different users, and for more than MAX_ADDRESSES.
     """
-    stripped = text.strip()
     # Before anything else, so that no message repeats it, however broken the rest is.
-    if re.search(":.*@", stripped.rpartition("://")[2], re.DOTALL):
+    if any(re.search(":.*@", part, re.DOTALL) for part in text.split("://")):
         raise BrokerUrlError(
             "a password in a broker's URL would stay in the shell's history: leave it out of the URL"
             f" and set {PASSWORD_VARIABLE}"
         )
+    addresses = [_parsed(part, environ) for part in re.split(r",(?=[^,]*://)", text)]
+    first = addresses[0]
+    if len(addresses) > MAX_ADDRESSES:
+        raise BrokerUrlError(f"{len(addresses)} addresses of a broker: {MAX_ADDRESSES} are the most")
+    for place, address in enumerate(addresses):
+        if address in addresses[:place]:
+            raise BrokerUrlError(f"{address} is there twice: name each of the broker's addresses once")
+        if address.tls != first.tls:
+            raise BrokerUrlError(f"{first} and {address}: all addresses have to be mqtts://, or none")
+        if address.username != first.username:
+            raise BrokerUrlError(
+                f"{first} and {address}: all addresses of a broker have to name the same user"
+            )
+    return joined(addresses)
+
+
+def _parsed(text: str, environ: Mapping[str, str]) -> BrokerUrl:
+    stripped = text.strip()
     if not stripped.isprintable():
         raise BrokerUrlError(f"{text!r} has a control character in it: {_EXAMPLE}")
     try:

@@ -59,12 +59,19 @@ def state_option(command: Decorated) -> Decorated:
 
 
 def broker_option(command: Decorated) -> Decorated:
-    """`--broker URL`; the function gets `broker`, a text or None. `configuration` checks it."""
+    """`--broker URL[,URL…]`, also repeated; the function gets `broker`, a text or None. `configuration` checks it."""
     return click.option(
         "--broker",
-        metavar="URL",
-        help="The broker, such as mqtt://192.168.1.10:1883, instead of the network file's.",
+        multiple=True,
+        callback=_joined,
+        metavar="URL[,URL]",
+        help="The broker, such as mqtt://192.168.1.10:1883, instead of the network file's; a cluster's servers with "
+        "commas between them.",
     )(command)
+
+
+def _joined(ctx: click.Context, parameter: click.Parameter, urls: tuple[str, ...]) -> str | None:
+    return ",".join(urls) if urls else None
 
 
 RANGES = ("host", "minmax", "quantile")

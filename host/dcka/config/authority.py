@@ -42,7 +42,7 @@ def known_to_broker(network: "NetworkSection", source: "Source") -> "NetworkSect
             f"{source.at('network', 'ca')} is there, but the connection to {broker} is not encrypted; write"
             " mqtts:// if it shall be, or remove ca"
         )
-    return replace(network, broker=replace(broker, ca=network.ca))
+    return replace(network, broker=broker.trusting(network.ca))
 
 
 def _require_certificates(file: Path, where: str) -> None:

@@ -11,10 +11,12 @@ EMBEDDED = "embedded"
 
 
 def broker_address(value: object) -> "BrokerUrl | None":
-    """What a URL text names, with the password of the environment; None for "embedded".
+    """What a URL text, or a list of them, names, with the password of the environment; None for "embedded".
 
     Raises Unfit, with words that never hold a password.
     """
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        value = ",".join(value)
     if not isinstance(value, str) or not value:
         raise Unfit
     if value == EMBEDDED:
@@ -30,4 +32,4 @@ def broker_address(value: object) -> "BrokerUrl | None":
 
 def broker_check() -> Check:
     """The check of [network] broker and of `--broker`."""
-    return Check('"embedded", or a URL such as "mqtt://192.168.1.10:1883"', broker_address)
+    return Check('"embedded", a URL such as "mqtt://192.168.1.10:1883", or a list of them', broker_address)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dcka.emulation.flash import READINGS_FILE, Flash
-from dcka.emulation.gate import Gate
+from dcka.emulation.gate import Gates
 from dcka.emulation.link import Link
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
@@ -43,7 +43,7 @@ class CPythonNode:
         settings: Mapping[str, Any],
         flash: Flash,
         loop: Loop,
-        gate: Gate,
+        gates: Gates,
         vitals: Callable[[], tuple[int, int]],
         random: Callable[[int], bytes],
     ) -> None:
@@ -51,7 +51,7 @@ class CPythonNode:
         self._settings = settings
         self._flash = flash
         self._loop = loop
-        self._gate = gate
+        self._gates = gates
         self._vitals = vitals
         self._random = random
         self._busy = 0  # of the computing time: what is no whole millisecond yet, in µs
@@ -91,7 +91,7 @@ class CPythonNode:
             RUNTIME,
             self._vitals,
         )
-        self._link = Link(settings, self._node.will(), self._loop, self._gate, self._turn)
+        self._link = Link(settings, self._node.will(), self._loop, self._gates, self._turn)
         try:
             points = self._flash.points()
         except CoreError as error:

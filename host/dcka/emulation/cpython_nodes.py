@@ -4,19 +4,16 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dcka.broker.encryption import BrokerContext, broker_context
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.cpython_node import CPythonNode
 from dcka.emulation.flash import Flash, FolderFlash, MemoryFlash
-from dcka.emulation.gate import Gate
+from dcka.emulation.gate import Gates
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure, require_node
-
-# The gate has just seen the broker make one; while a node makes its own, all the others wait.
-HANDSHAKE_S = 1.0
 
 # getrusage counts in KB, but on macOS in bytes.
 _RUSAGE_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -43,8 +40,7 @@ class CPythonNodes:
         self._settings = settings
         self._random = random
         self._clocks = clocks or {}
-        broker = settings["broker"]
-        self._gate = Gate(self.loop, broker["host"], broker["port"], _context(broker))
+        self._gates = Gates(self.loop, _broker(settings["broker"]))
         self._flashes: dict[int, Flash] = {
             node: MemoryFlash() if folder is None else FolderFlash(folder / str(node)) for node in self.ids
         }
@@ -54,7 +50,7 @@ class CPythonNodes:
         """End all nodes."""
         for node in self._nodes.values():
             node.end()
-        self._gate.close()
+        self._gates.close()
         self.loop.close()
 
     def start(self, node: int) -> None:
@@ -62,7 +58,7 @@ class CPythonNodes:
         self.kill(node)
         settings = {**self._settings, "node": node, "clock_ppm": self._clocks.get(str(node), 0)}
         self._nodes[node] = CPythonNode(
-            settings, self._flashes[node], self.loop, self._gate, self._vitals, self._random
+            settings, self._flashes[node], self.loop, self._gates, self._vitals, self._random
         )
         self._nodes[node].start()
 
@@ -83,8 +79,9 @@ class CPythonNodes:
         return used // len(self.ids), 0
 
 
-def _context(broker: Mapping[str, Any]) -> BrokerContext | None:
-    if not broker.get("tls"):
-        return None
-    ca = None if broker["ca"] is None else Path(broker["ca"])
-    return broker_context(BrokerUrl(broker["host"], broker["port"], tls=True, ca=ca), HANDSHAKE_S)
+def _broker(said: Mapping[str, Any]) -> BrokerUrl:
+    """The addresses that node.json has."""
+    tls, ca = bool(said.get("tls")), said.get("ca")
+    first = BrokerUrl(said["host"], said["port"], tls=tls, ca=None if ca is None else Path(ca))
+    others = (replace(first, host=host, port=port) for host, port in said.get("others", ()))
+    return replace(first, others=tuple(others))

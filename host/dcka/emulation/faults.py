@@ -62,7 +62,7 @@ class FaultyRadio:
     def address(self) -> BrokerUrl:
         """The broker's URL as the nodes get it."""
         port = self._port.result(START_S)
-        return replace(self._broker(), host="127.0.0.1", port=port, tls=False, ca=None)
+        return replace(self._broker(), host="127.0.0.1", port=port, tls=False, ca=None, others=())
 
     def counts(self) -> Counts:
         """What became of the deliveries so far."""
@@ -104,12 +104,21 @@ class FaultyRadio:
         async with contextlib.AsyncExitStack() as ends:
             ends.push_async_callback(_close, writer)
             try:
-                from_broker, to_broker = await _open(self._broker())
+                from_broker, to_broker = await _open_one(self._broker().for_client(self._connections))
             except OSError:
                 return
             ends.push_async_callback(_close, to_broker)
             downlink = Downlink(writer, self._faults, chance, self._counts)
             await _first_to_end(_hand_on(reader, to_broker), downlink.run(from_broker))
+
+
+async def _open_one(url: BrokerUrl) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first of the addresses that takes one. Raises the last one's OSError."""
+    *first, last = url.addresses
+    for address in first:
+        with contextlib.suppress(OSError):
+            return await _open(address)
+    return await _open(last)
 
 
 async def _open(url: BrokerUrl) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

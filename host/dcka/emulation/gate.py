@@ -1,4 +1,4 @@
-"""Is the broker there? One connection attempt for all the nodes of a process, and none of them blocks.
+"""Is the broker there? One connection attempt an address for all the nodes of a process, and none of them blocks.
 
 paho connects a socket and waits for it: with a broker that is away, each node would stop all the others for
 seconds. So nodes connect only when a bare socket has just shown that the port takes connections, and, where they are
@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dcka.broker.encryption import BrokerContext
+from dcka.broker.encryption import BrokerContext, broker_context
+from dcka.broker.url import BrokerUrl, order_for
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
 # As on a board (firmware/dcka_device/link.py): asked again after 250 ms, then twice as long each time, up to 2 s.
@@ -21,28 +22,57 @@ RETRY_S = 0.25
 RETRY_CAP_S = 2.0
 # A lost SYN is sent again after 1 s: two chances.
 ANSWER_S = 3.0
+# The gate has just seen the broker make one; while a node makes its own, all the others wait.
+HANDSHAKE_S = 1.0
+
+
+class Gates:
+    """The gates to all addresses of a broker. `context`: of the nodes' connections through them; None where they are
+    not encrypted.
+    """
+
+    def __init__(self, loop: Loop, broker: BrokerUrl, handshake_s: float = HANDSHAKE_S) -> None:
+        def context(address: BrokerUrl) -> BrokerContext | None:
+            return broker_context(address, handshake_s) if address.tls else None
+
+        self.context = context(broker)
+        self._gates = [
+            Gate(loop, address.host, address.port, context(address)) for address in broker.addresses
+        ]
+
+    def order_for(self, node: int) -> tuple["Gate", ...]:
+        """In the order in which the node tries them."""
+        return order_for(node, self._gates)
+
+    def close(self) -> None:
+        """Ask at none of them any more."""
+        for gate in self._gates:
+            gate.close()
 
 
 class Gate:
-    """`ask` for the way to the broker: the callback gets an address that took a connection a moment ago.
+    """`ask` for the way to one address of the broker: the callback gets the IP address that took a connection a moment
+    ago.
 
-    `context`: of the encrypted connections that the nodes make; None where they are not.
+    `context`: of the encrypted connections to it; None where they are not.
     """
 
     def __init__(self, loop: Loop, host: str, port: int, context: BrokerContext | None = None) -> None:
+        self.port = port
         self.context = context
         self._loop = loop
         self._where = (host, port)
         self._addresses: list[tuple[socket.AddressFamily, Any]] = []
-        self._waiting: dict[Callable[[str], None], None] = {}
+        self._waiting: dict[Callable[[str], None], Callable[[], None] | None] = {}
         self._attempt: socket.socket | None = None
         self._address = ""
         self._failures = 0
         self.last_error = ""
 
-    def ask(self, callback: Callable[[str], None]) -> None:
-        """Call back once when the broker's port is open, however long that takes."""
-        self._waiting[callback] = None
+    def ask(self, callback: Callable[[str], None], elsewhere: Callable[[], None] | None = None) -> None:
+        """Call back once when the broker's port is open, however long that takes; with `elsewhere` only until an
+        attempt fails, which is then called instead."""
+        self._waiting[callback] = elsewhere
         if self._attempt is None and not self._failures:
             self._try()
 
@@ -127,6 +157,10 @@ class Gate:
         pause = min(RETRY_CAP_S, RETRY_S * 2 ** min(self._failures, 8))
         self._failures += 1
         self._loop.at(self._try, time.monotonic() + pause * random.uniform(0.75, 1.0))
+        leaving = [(callback, other) for callback, other in self._waiting.items() if other is not None]
+        for callback, elsewhere in leaving:
+            self.withdraw(callback)
+            elsewhere()
 
     def _end_attempt(self) -> None:
         self._loop.at(self._late, None)

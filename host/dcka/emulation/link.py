@@ -15,7 +15,7 @@ from typing import Any
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gate
+from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gates
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
 # As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
@@ -31,7 +31,8 @@ _MISC_S = 1.0
 class Link:
     """A connection to the broker that mends itself; `notify` is called when something has come or changed.
 
-    settings: as node.json has them. will: (topic, payload), retained. `connections` counts those that came about: a
+    settings: as node.json has them. will: (topic, payload), retained. gates: to the broker's addresses; who
+    loses a connection goes on to the next. `connections` counts those that came about: a
     short outage shows in it alone. `resting`: off the air on purpose. `inbox` holds what has come, for the node to
     take; `oversized` and `lost` count.
     """
@@ -41,15 +42,16 @@ class Link:
         settings: Mapping[str, Any],
         will: tuple[str, str],
         loop: Loop,
-        gate: Gate,
+        gates: Gates,
         notify: Callable[[], None],
     ) -> None:
         broker = settings["broker"]
-        self._port: int = broker["port"]
         self._keepalive: int = settings["keepalive"]
         self._largest = settings["max_message"] + ENVELOPE
         self._loop = loop
-        self._gate = gate
+        self._context = gates.context
+        self._gates = gates.order_for(settings["node"])
+        self._place = 0
         self._notify = notify
         self._topics: dict[str, None] = {}
         self._refused = 0
@@ -72,8 +74,8 @@ class Link:
         client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=name, reconnect_on_failure=False)
         if broker.get("user"):
             client.username_pw_set(broker["user"], broker.get("password"))
-        if self._gate.context is not None:
-            client.tls_set_context(self._gate.context)
+        if self._context is not None:
+            client.tls_set_context(self._context)
         client.connect_timeout = 1.0  # the gate has just seen the port open
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
@@ -91,12 +93,12 @@ class Link:
     def open(self) -> None:
         """Begin to connect, and to connect again whenever the connection is lost."""
         self._open = True
-        self._gate.ask(self._connect)
+        self._ask()
 
     def cut(self) -> None:
         """End without a good-bye, as a power cut would: the broker then publishes the will."""
         self._open = False
-        self._gate.withdraw(self._connect)
+        self._gates[self._place].withdraw(self._connect)
         self._loop.at(self._retry, None)
         self._cut_socket()
         self._let_go()
@@ -114,7 +116,7 @@ class Link:
         """Say good-bye, so that no will is published, and connect again after so many seconds."""
         self.flush()
         self.resting, self._open = True, False
-        self._gate.withdraw(self._connect)
+        self._gates[self._place].withdraw(self._connect)
         self._let_go()
         peer = self._client.socket()
         if isinstance(peer, socket.socket):
@@ -178,9 +180,23 @@ class Link:
 
     # ---- connecting ----
 
+    def _ask(self) -> None:
+        """For the way in; of several addresses, go on to the next where there is none."""
+        gate = self._gates[self._place]
+        gate.ask(self._connect, self._elsewhere if len(self._gates) > 1 else None)
+
+    def _elsewhere(self) -> None:
+        self.last_error = self._gates[self._place].last_error
+        self._place = (self._place + 1) % len(self._gates)
+        self._ask()
+
     def _connect(self, address: str) -> None:
+        gate = self._gates[self._place]
+        if self._context is not None and gate.context is not None:
+            # All nodes have this one; whose certificate it has to be is asked at once, in the handshake.
+            self._context.url = gate.context.url
         try:
-            self._client.connect(address, self._port, self._keepalive)
+            self._client.connect(address, gate.port, self._keepalive)
         except OSError as error:
             self._lost_connection(error.strerror or str(error))
             return
@@ -189,7 +205,7 @@ class Link:
     def _retry(self) -> None:
         self._open = True
         self.resting = False
-        self._gate.ask(self._connect)
+        self._ask()
 
     def _lost_connection(self, reason: str) -> None:
         if self.up:
@@ -198,6 +214,7 @@ class Link:
         self.up = False
         self.last_error = reason
         if self._open:
+            self._place = (self._place + 1) % len(self._gates)
             now = time.monotonic()
             self._loop.at(self._notify, now)
             self._loop.at(self._retry, now + self._pause())

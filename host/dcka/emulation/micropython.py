@@ -184,7 +184,9 @@ class MicroPythonNetwork:
         self._heap = heap
         self._folder = folder
         self._firmware = firmware
-        self._config = settings(network, broker, max_message, keepalive)
+        self._config = {
+            node: settings(network, broker.for_client(node), max_message, keepalive) for node in self.ids
+        }
         self._clocks = dict(clocks or {})
         self._ca = broker.ca if broker.tls else None
         self._nodes: dict[int, MicroPythonNode] = {}
@@ -250,7 +252,7 @@ class MicroPythonNetwork:
             install(made, node.folder)
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
-            config.write_text(json.dumps({**self._config, "node": node.node}), encoding="utf-8")
+            config.write_text(json.dumps({**self._config[node.node], "node": node.node}), encoding="utf-8")
             if node.node in self._clocks:
                 wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:

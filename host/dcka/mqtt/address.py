@@ -3,7 +3,6 @@
 `dcka broker` notes its URL in `broker.json` of the state folder, and takes the note away when it ends.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from dcka.broker import BrokerUnavailable, BrokerUrl, parse_broker_url, probe
@@ -41,8 +40,7 @@ def broker_of(config: Config, state: State, explicit: str | None = None) -> Brok
     Raises BrokerUrlError for a text that names none, UsageError where there is none to speak to.
     """
     if explicit is not None and explicit.strip() != EMBEDDED:
-        url = parse_broker_url(explicit)
-        return replace(url, ca=config.network.ca) if url.tls else url
+        return parse_broker_url(explicit).trusting(config.network.ca)
     if explicit is None and config.network.broker is not None:
         return config.network.broker
     return _noted(state)

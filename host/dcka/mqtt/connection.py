@@ -72,11 +72,12 @@ class Connection:
     """The topics of one network at one broker: `with Connection(url, "sensors") as connection: …`.
 
     Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
-    that an outage raises nothing: `next` gives a `Reconnected` when it is over.
+    that an outage raises nothing: `next` gives a `Reconnected` when it is over. Of a broker with several addresses, the
+    next has its turn where one is lost; `at` is the one that we speak to.
     """
 
     def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
-        self.url = url
+        self.url = self.at = url
         self.network = network
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._limit = CONNECT_S if limit is None else limit
@@ -89,34 +90,37 @@ class Connection:
         self._unawaited: set[int] = set()
         self._renew_at: float | None = None
         self._up = False
+        self._closing = False
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
         )
         self._client.connect_timeout = 3.0
         self._client.reconnect_delay_set(*RECONNECT_S)  # type: ignore[arg-type]  # it takes fractions too
-        if url.tls:
-            self._client.tls_set_context(broker_context(url))
+        self._context = broker_context(url) if url.tls else None
+        if self._context is not None:
+            self._client.tls_set_context(self._context)
         if url.username:
             self._client.username_pw_set(url.username, url.password)
         self._client.on_socket_open = self._on_socket_open
         self._client.on_connect = self._on_connect
+        self._client.on_connect_fail = self._on_connect_fail
         self._client.on_disconnect = self._on_disconnect
         self._client.on_subscribe = self._on_answer
         self._client.on_unsubscribe = self._on_answer
         self._client.on_message = self._on_message
 
     def __enter__(self) -> Self:
-        await_broker(self.url, self._limit)
+        self._turn_to(await_broker(self.url, self._limit))
         try:
-            self._client.connect(self.url.host, self.url.port, KEEPALIVE_S)
+            self._client.connect(self.at.host, self.at.port, KEEPALIVE_S)
             self._client.loop_start()
             with self._changed:
                 if not self._changed.wait_for(lambda: self._up, ANSWER_S):
-                    raise NoAnswer(f"{self.url}: the broker has answered once, and no more")
+                    raise NoAnswer(f"{self.at}: the broker has answered once, and no more")
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
-                raise NoAnswer(f"{self.url}: the broker has gone: {error.strerror or error}") from error
+                raise NoAnswer(f"{self.at}: the broker has gone: {error.strerror or error}") from error
             raise
         return self
 
@@ -127,6 +131,8 @@ class Connection:
 
     def close(self) -> None:
         """Say good-bye; what was published and not flushed may be lost. Takes a few seconds at most."""
+        with self._changed:
+            self._closing = True
         peer = self._client.socket()
         self._client.disconnect()
         with self._changed:
@@ -176,7 +182,7 @@ class Connection:
             if not self._up or left <= AGAIN_S:
                 break
         raise ConnectionLost(
-            f"{self.url}: the broker did not confirm what was sent to it: the connection was lost; try again"
+            f"{self.at}: the broker did not confirm what was sent to it: the connection was lost; try again"
         )
 
     # ---- in ----
@@ -198,7 +204,7 @@ class Connection:
             if self._answer(mid, timeout) is not False:
                 return
             if time.monotonic() > deadline:
-                raise NotGranted(f"{self.url}: the broker does not let us listen to {', '.join(topics)}")
+                raise NotGranted(f"{self.at}: the broker does not let us listen to {', '.join(topics)}")
             time.sleep(RETRY_S)
 
     def ask(self, *suffixes: str) -> None:
@@ -256,11 +262,29 @@ class Connection:
             if self._filters:
                 self._renew()
 
+    def _on_connect_fail(self, *_: Any) -> None:
+        with self._changed:
+            self._go_on()
+
     def _on_disconnect(self, *_: Any) -> None:
         with self._changed:
             self._up = False
             self._renewal = self._renew_at = None
+            self._go_on()
             self._changed.notify_all()
+
+    def _go_on(self) -> None:
+        """paho's next attempt goes to the next address. With the lock held, so that none follows a good-bye."""
+        known = self.url.addresses
+        if self._closing or len(known) == 1:
+            return
+        self._turn_to(known[(known.index(self.at) + 1) % len(known)])
+        self._client.connect_async(self.at.host, self.at.port, KEEPALIVE_S)
+
+    def _turn_to(self, address: BrokerUrl) -> None:
+        self.at = address
+        if self._context is not None:
+            self._context.url = address
 
     def _on_answer(self, _client: mqtt.Client, _data: Any, mid: int, reasons: Any, _more: Any) -> None:
         granted = not any(reason.is_failure for reason in reasons)

@@ -264,9 +264,10 @@ def _recipe(
     from dcka.boards.broker_choice import broker_for_boards, is_loopback
 
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
-    if not chosen and is_loopback(url.host):
+    unreachable = [address for address in url.addresses if is_loopback(address.host)]
+    if not chosen and unreachable:
         raise UsageError(
-            f"{url} is this computer's own loopback, which no board reaches: name another with --broker"
+            f"{unreachable[0]} is this computer's own loopback, which no board reaches: name another with --broker"
         )
     config = config.replaced("network", broker=str(url))
     if not chosen and config.wifi.ssid is None:
