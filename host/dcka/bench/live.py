@@ -118,7 +118,11 @@ class Live:
         send(self.connection, self.work.dataset, ready_s=patient)
 
     def run(
-        self, limit_s: float = 120.0, on_event: OnEvent | None = None, ready_s: float = 20.0, **overrides: object
+        self,
+        limit_s: float = 120.0,
+        on_event: OnEvent | None = None,
+        ready_s: float = 20.0,
+        **overrides: object,
     ) -> Ran:
         """The next run. Raises NotReady where nodes are not there within `ready_s`."""
         self.number += 1

@@ -109,7 +109,9 @@ class LockedBroker:
     def __init__(self, folder: Path, group: ProcessGroup) -> None:
         found = find_mosquitto()
         if found is None:
-            raise Absent("mosquitto is not installed here: apt-get install mosquitto, or brew install mosquitto")
+            raise Absent(
+                "mosquitto is not installed here: apt-get install mosquitto, or brew install mosquitto"
+            )
         self._program = found
         self._folder = folder
         self._group = group

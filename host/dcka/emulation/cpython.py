@@ -33,6 +33,9 @@ class CPythonNetwork:
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535.
     """
 
+    program = "dcka.emulation.cpython_process"
+    """The module that the nodes' process runs."""
+
     def __init__(
         self,
         network: str,
@@ -88,7 +91,7 @@ class CPythonNetwork:
             with other:
                 self._child = Child(
                     # -P: what lies in the current folder is not imported.
-                    [sys.executable, "-P", "-m", "dcka.emulation.cpython_process"],
+                    [sys.executable, "-P", "-m", self.program],
                     name="nodes under CPython",
                     stdin=other.fileno(),
                 )

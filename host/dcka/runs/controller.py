@@ -316,7 +316,9 @@ class _Course:
 
     def _is_over(self) -> bool:
         ended = self._collector.results.keys()
-        if len(ended) + len(self._absent) < len(self._members):  # asked after each message: of a thousand nodes quickly
+        if len(ended) + len(self._absent) < len(
+            self._members
+        ):  # asked after each message: of a thousand nodes quickly
             return bool(self._reason)
         return bool(self._reason) or self._members - self._absent <= ended
 

@@ -54,9 +54,10 @@ def _on(case: Case, task: Work, heap: str, say: Say) -> dict[str, Any] | str:
     """The figures; a sentence where a node ends on this heap."""
     from dcka.errors import DckaError
 
-    with locked_mosquitto() as doors, emulated(
-        task, doors.nodes, doors.host, runtime="micropython", heap=heap
-    ) as live:
+    with (
+        locked_mosquitto() as doors,
+        emulated(task, doors.nodes, doors.host, runtime="micropython", heap=heap) as live,
+    ):
         try:
             live.give()
             ran = live.run(LIMIT_S)

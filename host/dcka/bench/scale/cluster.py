@@ -27,7 +27,9 @@ def measure_cluster(case: Case, nodes: int, say: Say) -> dict[str, Any]:
 
             def look(event: str, data: dict[str, Any]) -> None:
                 if event == "step" and data["step"] + 1 >= KILL_AFTER and not killed:
-                    say(f"{case.name}: server {cluster.servers[-1].name} is killed after step {data['step'] + 1}")
+                    say(
+                        f"{case.name}: server {cluster.servers[-1].name} is killed after step {data['step'] + 1}"
+                    )
                     cluster.servers[-1].kill()
                     killed.append(data["step"] + 1)
 

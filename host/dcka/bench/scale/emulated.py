@@ -38,7 +38,9 @@ def measure_emulated(case: Case, nodes: int, repeats: int, say: Say) -> dict[str
         with Recorder(broker.address, task.config.network.name) as recorder:
             first = _run(live)
             recording = recorder.recording(parents)
-        say(f"{case.name}: recorded {recording.counted:,} messages in {first.verdict.figures.get('outer_steps')} steps")
+        say(
+            f"{case.name}: recorded {recording.counted:,} messages in {first.verdict.figures.get('outer_steps')} steps"
+        )
         pid = pid_of(live)
         all_ran, ours, raw = [first], [], []
         for turn in range(repeats):

@@ -73,7 +73,9 @@ class Recorder:
         self._client.loop_start()
         if not self._granted.wait(GRANTED_S):
             self.__exit__(None, None, None)
-            raise BenchError(f"{self._url}: the broker did not let the recorder listen within {GRANTED_S:g} s")
+            raise BenchError(
+                f"{self._url}: the broker did not let the recorder listen within {GRANTED_S:g} s"
+            )
         return self
 
     def __exit__(
@@ -103,7 +105,9 @@ class Recorder:
         client.subscribe([(self._prefix + "x/0/+", 0), (self._prefix + "commit/+", 0)])
 
     def _on_message(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
-        self._messages.append((message.topic.removeprefix(self._prefix), bytes(message.payload), message.retain))
+        self._messages.append(
+            (message.topic.removeprefix(self._prefix), bytes(message.payload), message.retain)
+        )
 
 
 def exchange(recording: Recording, url: BrokerUrl, network: str) -> tuple[float, float]:

@@ -21,7 +21,12 @@ _KEYS = ("name", "nodes", "bit_identical", "wall_s", "slots_per_s", "ratio_vs_ra
 
 
 def scale(
-    names: Sequence[str], say: Say, *, nodes: int | None = None, repeats: int = REPEATS, birch: Path | None = None
+    names: Sequence[str],
+    say: Say,
+    *,
+    nodes: int | None = None,
+    repeats: int = REPEATS,
+    birch: Path | None = None,
 ) -> dict[str, Any]:
     """`cases`, each with the keys of _KEYS and more, and `missed`, sentences; `ok`; `seconds`.
 
@@ -54,7 +59,9 @@ def _measured(case: Case, nodes: int | None, repeats: int, birch: Path | None, s
         elif case.measure == "birch":
             found = measure_birch(case, count, EACH if nodes is None else EACH // 10, birch, say)
         else:
-            sizes = case.sizes if nodes is None else tuple(nodes * size // max(case.sizes) for size in case.sizes)
+            sizes = (
+                case.sizes if nodes is None else tuple(nodes * size // max(case.sizes) for size in case.sizes)
+            )
             found = measure_memory(case, sizes, say)
     except DckaError as error:
         found = dict.fromkeys(_KEYS) | {"finished": False, "bit_identical": False, "reason": str(error)}
@@ -100,7 +107,9 @@ def text(record: Mapping[str, Any]) -> str:
             )
         )
     widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
     lines += [sentence for case in record["cases"] for sentence in case["missed"]]
     return "\n".join([*lines, "all as it has to be" if record["ok"] else "FAIL: not all is as it has to be"])
 
