@@ -261,8 +261,9 @@ def _rows(commit: Commit, run: "Run") -> "list[int]":
 
 def centres_hash(centres: "list[int]") -> bytes:
     """What a message says of centres: the first 4 bytes of SHA-256 over them as u16."""
-    digest = sha256()
+    told = bytearray()
     for value in centres:
-        digest.update(value.to_bytes(2, "little"))
-    whole: bytes = digest.digest()
+        told.append(value & 0xFF)
+        told.append(value >> 8)
+    whole: bytes = sha256(told).digest()
     return whole[:HASH_BYTES]

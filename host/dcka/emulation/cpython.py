@@ -34,6 +34,9 @@ class CPythonNetwork:
     where each has one.
     """
 
+    program = "dcka.emulation.cpython_process"
+    """The module that the nodes' process runs."""
+
     def __init__(
         self,
         network: str,
@@ -91,7 +94,7 @@ class CPythonNetwork:
             with other:
                 self._child = Child(
                     # -P: what lies in the current folder is not imported.
-                    [sys.executable, "-P", "-m", "dcka.emulation.cpython_process"],
+                    [sys.executable, "-P", "-m", self.program],
                     name="nodes under CPython",
                     stdin=other.fileno(),
                 )

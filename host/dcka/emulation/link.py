@@ -62,6 +62,7 @@ class Link:
         self.resting = False
         self._held: socket.socket | None = None
         self.up = False
+        self._told = (False, 0, 0)
         self.connections = 0
         self.inbox: list[tuple[str, bytes]] = []
         self.oversized = 0
@@ -231,17 +232,18 @@ class Link:
         # What an encrypted connection has in hand already, no selector tells of.
         while isinstance(peer := self._client.socket(), ssl.SSLSocket) and peer.pending():
             self._client.loop_read()
-        self._settle()
+        state = self.up, self.connections, self.oversized
+        if self.inbox or state != self._told:
+            self._told = state
+            self._notify()  # who then flushes
+        else:
+            self.flush()
 
     def _misc(self) -> None:
         self._client.loop_misc()
-        self._settle()
+        self.flush()  # and no more: nothing has come, and a loss of the connection is told by itself
         if self._client.socket() is not None:
             self._loop.at(self._misc, time.monotonic() + _MISC_S)
-
-    def _settle(self) -> None:
-        self.flush()
-        self._notify()
 
     # ---- paho's callbacks ----
 

@@ -154,7 +154,9 @@ class _Sending:
     def _ask_for_statuses(self) -> None:
         """Who has all and does not show it: the statuses are asked for, all of them at once, so not too often."""
         now = time.monotonic()
-        if now >= self._ask_at and any(file.done and not self._has(node) for node, file in self._files.items()):
+        if now >= self._ask_at and any(
+            file.done and not self._has(node) for node, file in self._files.items()
+        ):
             self._ask_at = now + ASK_S
             self._connection.ask("status/+")
 

@@ -8,6 +8,7 @@ from dcka.mqtt.statuses import NodeStatus, PayloadError, Statuses
 
 # A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md): who waits asks again.
 ASK_S = 0.5
+MOST_LATE_S = 5.0
 
 Handler = Callable[[int, Message], None]
 
@@ -32,6 +33,7 @@ class Inbox:
         self.connection = connection
         self.statuses = Statuses()
         self.heard_at: dict[int, float] = {}
+        self._status_texts: dict[int, bytes] = {}
         self._handlers = {"status": self._take_status, **handlers}
         self._on_status = on_status
         self._on_reject = on_reject
@@ -61,7 +63,8 @@ class Inbox:
     ) -> bool:
         """Take messages until `condition` holds; False where it does not within `limit_s`.
 
-        Every half a second what is retained on `filters` is asked for again, and `ask` is called.
+        Every half a second what is retained on `filters` is asked for again, and `ask` is called; less often where the
+        answers, of a thousand nodes on a slow machine say, take a second and more to work off.
         """
         deadline = time.monotonic() + limit_s
         again = time.monotonic() + ASK_S
@@ -69,12 +72,15 @@ class Inbox:
             now = time.monotonic()
             if now >= deadline:
                 return False
-            if now >= again:
-                again = now + ASK_S
+            if now < again:
+                self.turn(min(deadline, again) - now)
+            # First what has come already; but who publishes without a pause shall not keep us from asking.
+            elif now - again > MOST_LATE_S or not self.turn(0):
+                # As long again as it took to get so far: asking takes half the time at most.
+                again = now + ASK_S + (now - again)
                 if filters:
                     self.connection.ask(*filters)
                 ask()
-            self.turn(max(0.0, min(deadline, again) - now))
         return True
 
     def _dispatch(self, message: Message) -> None:
@@ -89,10 +95,14 @@ class Inbox:
             self._on_reject(message.suffix, str(error))
 
     def _take_status(self, node: int, message: Message) -> None:
+        # What is asked for again mostly says nothing new, and of a thousand nodes would take long to read.
+        if message.retained and self._status_texts.get(node) == message.payload:
+            return
         status = self.statuses.take(node, message.payload, message.retained)
         if status is not None and not message.retained:
             self.heard_at[node] = message.at
         if status is not None:
+            self._status_texts[node] = message.payload
             self._on_status(status)
 
 

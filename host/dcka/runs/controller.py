@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
-from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.inbox import ASK_S, Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
 from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
 from dcka.runs.blame import STALLED, has_left, missed, stubborn
@@ -28,7 +28,11 @@ PREPARE_S = (
 RESULT_S = 1.0
 STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way to taking part
 SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
+NODE_S = 0.02  # that both may take longer for each node: some hundred messages a second are the least that a host reads
 FAREWELL_S = 2.0
+# Rows and record are said again to those who lack them after ASK_S, and after twice as long each time: a thousand nodes
+# that are slow to begin would else be given more to read than they can.
+MOST_RESTATE_S = 8.0
 # A node that has gone while all the others have ended: so long it may come back and end too.
 GONE_S = 2.0
 
@@ -57,7 +61,7 @@ def run(
     course = _Course(connection, plan, on_event or (lambda kind, data: None))
     course.await_members(ready_s)
     try:
-        course.prepare(min(PREPARE_S, limit_s))
+        course.prepare(min(PREPARE_S + NODE_S * len(plan.members), limit_s))
         course.follow(limit_s)
         return course.conclude()
     except BaseException:
@@ -101,6 +105,8 @@ class _Course:
         self._stubborn_since: float | None = None
         self._gone_since: float | None = None
         self._absent: frozenset[int] = frozenset()
+        self._pause_s = 0.0
+        self._restate_at = 0.0
 
     # ---- the sequence ----
 
@@ -122,7 +128,7 @@ class _Course:
             lambda: self._members <= self._prepared or bool(self._reason),
             limit_s,
             "status/+",
-            ask=self._publish_rows,
+            ask=self._publish_rows_again,
         )
         if not done:
             late = self._members - self._prepared
@@ -138,6 +144,7 @@ class _Course:
             return
         self._started = datetime.now(UTC)
         self._begun_at = time.monotonic()
+        self._patient()
         self._connection.publish("run", self._plan.record, retain=True)
         self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
         if not self.inbox.until(self._is_over, limit_s, "status/+", "commit/+", ask=self._look_after):
@@ -145,13 +152,17 @@ class _Course:
 
     def conclude(self) -> Outcome:
         """The outcome. What is still on its way is waited for, but the clock of the run has stopped."""
-        if not self._reason and not self.inbox.until(self._has_settled, SETTLE_S, "commit/+", "status/+"):
+        if not self._reason and not self._settles():
             lacking = [node for node in self._members - self._absent if not self._collector.final(node)]
             if lacking:
                 self._give_up(lacking, f"the final commit of {named(lacking)} was not seen; run again")
         if self._reason:
             self.dismiss()
         return self._outcome()
+
+    def _settles(self) -> bool:
+        limit_s = SETTLE_S + NODE_S * len(self._members)
+        return self.inbox.until(self._has_settled, limit_s, "commit/+", "status/+")
 
     def dismiss(self) -> None:
         """Tell the nodes that the run is over, if the broker still listens, and no other run has begun."""
@@ -165,8 +176,26 @@ class _Course:
         for node in sorted(self._members - self._prepared):
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
 
+    def _publish_rows_again(self) -> None:
+        if self._is_time_to_restate():
+            self._publish_rows()
+
+    def _patient(self) -> None:
+        """What is said now has been said for the first time."""
+        self._pause_s = 0.0
+        self._restate_at = 0.0
+
+    def _is_time_to_restate(self) -> bool:
+        now = time.monotonic()
+        if now < self._restate_at:
+            return False
+        self._pause_s = min(MOST_RESTATE_S, max(ASK_S, 2 * self._pause_s))
+        self._restate_at = now + self._pause_s
+        return True
+
     def _restate(self) -> None:
         """After an outage: whatever the broker kept may be gone."""
+        self._patient()
         self._connection.publish("dataset", self._plan.dataset, retain=True)
         for node in sorted(self._members):
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
@@ -179,9 +208,9 @@ class _Course:
     def _look_after(self) -> None:
         """Every half a second of a run: say again what somebody lacks, mend what was lost, say who is missed."""
         lacking = [node for node in self._members if self._lacks_run(node)]
-        for node in lacking:
-            self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
-        if lacking:
+        if lacking and self._is_time_to_restate():
+            for node in lacking:
+                self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
             self._restate_run()
         now = time.monotonic()
         for node, came_at in self._collector.commit_at.items():
@@ -286,7 +315,12 @@ class _Course:
     # ---- how it stands ----
 
     def _is_over(self) -> bool:
-        return bool(self._reason) or self._members - self._absent <= self._collector.results.keys()
+        ended = self._collector.results.keys()
+        if len(ended) + len(self._absent) < len(
+            self._members
+        ):  # asked after each message: of a thousand nodes quickly
+            return bool(self._reason)
+        return bool(self._reason) or self._members - self._absent <= ended
 
     def _has_settled(self) -> bool:
         statuses = self.inbox.statuses.by_node
