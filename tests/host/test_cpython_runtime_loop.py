@@ -10,7 +10,7 @@ from dcka.emulation import gate as gates
 from dcka.emulation.gate import Gate
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 @pytest.fixture
