@@ -1,7 +1,6 @@
 """What the steps of the build share: literals, what has no effect, which words a program has."""
 
 import ast
-import functools
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeVar
 
@@ -41,7 +40,8 @@ def nodes(tree: ast.AST) -> list[ast.AST]:
     found = [tree]
     for node in found:
         values = node.__dict__
-        for field in _fields(type(node)):
+        kind = type(node)
+        for field in _FIELDS.get(kind) or _fields(kind):
             value = values.get(field)
             if not value:
                 continue
@@ -52,18 +52,23 @@ def nodes(tree: ast.AST) -> list[ast.AST]:
     return found
 
 
-_PLAIN = frozenset(
-    "id attr ctx op arg name asname module level kind conversion simple is_async type_comment tag rest".split()
-)
+_PLAIN = (
+    "id", "attr", "ctx", "op", "arg", "name", "asname", "module", "level", "kind", "conversion", "simple", "is_async",
+    "type_comment", "tag", "rest",
+)  # fmt: skip
 """The fields that hold a word, a number or a mark, in whatever node they are."""
 
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
 
-@functools.cache
+
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of this kind of node that hold others."""
-    if issubclass(kind, (ast.Constant, ast.MatchSingleton)):
-        return ()
-    return tuple(field for field in kind._fields if field not in _PLAIN)
+    known = _FIELDS.get(kind)
+    if known is None:
+        value = issubclass(kind, (ast.Constant, ast.MatchSingleton))
+        known = () if value else tuple(field for field in kind._fields if field not in _PLAIN)
+        _FIELDS[kind] = known
+    return known
 
 
 def walk(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:
