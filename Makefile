@@ -23,7 +23,7 @@ demo: setup ## five MicroPython nodes cluster the nine Gaussians, and are checke
 	@$(bin)/dcka demo
 
 test: setup system wasm image lint types imports ## every check and every test: what CI runs
-	@$(bin)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=20 $(PYTEST_ARGS)
+	@WORKERS=$(WORKERS) sh tools/tests.sh $(PYTEST_ARGS)
 
 check: lint types imports unit ## the quick part: format, lint, types, import rules, unit tests
 

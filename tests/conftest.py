@@ -41,11 +41,21 @@ def pytest_xdist_auto_num_workers():
     return int(asked) if asked else (3 * (os.cpu_count() or 1) + 1) // 2
 
 
-def pytest_collection_modifyitems(items):
-    """Everything in tests/system starts brokers or nodes."""
+def pytest_addoption(parser):
+    """`make test` runs the tests marked `timed` by themselves, whatever else chooses among the tests."""
+    parser.addoption("--timed", choices=("with", "without", "only"), default="with", help="tests of speed")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Everything in tests/system starts brokers or nodes. Leave out what `--timed` leaves out."""
     for item in items:
         if ROOT / "tests" / "system" in item.path.parents:
             item.add_marker(pytest.mark.system)
+    timed = config.getoption("timed")
+    if timed != "with":
+        left_out = [item for item in items if (item.get_closest_marker("timed") is None) is (timed == "only")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

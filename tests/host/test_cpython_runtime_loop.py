@@ -27,6 +27,7 @@ def turn_until(loop: Loop, condition: Callable[[], bool]) -> None:
         loop.turn(0.5)
 
 
+@pytest.mark.timed
 def test_deadlines_are_called_once_and_in_time(loop: Loop) -> None:
     called: list[float] = []
     due = time.monotonic() + 0.05
