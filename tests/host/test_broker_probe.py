@@ -121,6 +121,7 @@ def test_an_unknown_name(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"the name {host} is not found" in str(error)
 
 
+@pytest.mark.timed
 def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
 
@@ -140,6 +141,7 @@ def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("talk", [silent, babbling])
+@pytest.mark.timed
 def test_a_server_that_never_answers_is_given_up(talk: Talk) -> None:
     with server(talk) as url:
         begun = time.monotonic()
@@ -211,6 +213,7 @@ def test_waiting_for_a_broker_that_is_just_starting() -> None:
     assert next(answers, None) is None
 
 
+@pytest.mark.timed
 def test_waiting_ends_at_its_limit_and_says_so() -> None:
     begun = time.monotonic()
     with pytest.raises(NotListening, match=r"nothing listens there.*\(tried for 0\.3 s\)$"):
@@ -218,6 +221,7 @@ def test_waiting_ends_at_its_limit_and_says_so() -> None:
     assert 0.1 < time.monotonic() - begun < 5
 
 
+@pytest.mark.timed
 def test_a_refusal_is_not_waited_for() -> None:
     begun = time.monotonic()
     with server(answering(5)) as url, pytest.raises(NotAllowed):

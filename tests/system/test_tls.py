@@ -141,6 +141,7 @@ def test_a_system_that_knows_no_such_authority_says_what_to_write(trust: Trust) 
     assert 'name its file with ca = "FILE.pem" under [network]' in str(caught.value)
 
 
+@pytest.mark.timed
 def test_a_silent_server_is_given_up(trust: Trust) -> None:
     begun = time.monotonic()
     with silent_server() as server, pytest.raises(NoAnswer, match="says nothing about encryption"):
@@ -148,6 +149,7 @@ def test_a_silent_server_is_given_up(trust: Trust) -> None:
     assert time.monotonic() - begun < 3
 
 
+@pytest.mark.timed
 def test_a_silent_server_holds_no_emulated_node(trust: Trust) -> None:
     with silent_server() as server:
         url = replace(trust.url(server.port), host=server.host)
@@ -262,6 +264,7 @@ def test_a_micropython_node_without_an_authority_is_refused_and_one_of_cpython_a
     CPythonNetwork("t", [1], url)
 
 
+@pytest.mark.timed
 def test_the_command_line_reads_the_authority_beside_the_network_file(
     trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

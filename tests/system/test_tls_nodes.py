@@ -61,7 +61,7 @@ def started(folder: Path, **wanted: Any) -> Iterator[Callable[[], Any]]:
     )
 
     def answer() -> Any:
-        output, _ = child.communicate(timeout=30)
+        output, _ = child.communicate(timeout=120)
         assert child.returncode == 0, output
         return json.loads(output)
 
