@@ -84,8 +84,9 @@ def _other_doors(host: BrokerUrl, nodes: Sequence[Rights], two: bool) -> list[Ro
 
 def _session(one: BrokerUrl, two: BrokerUrl, first: Rights, second: Rights, network: str) -> Row:
     """Whether a node that connects under another's client id ends the other's session."""
-    victim = Talker(two, second, network)
-    thieves = [Talker(one, first, network, name) for name in (second.user, f"dcka-{network}-{second.node}")]
+    name = f"dcka-{network}-{second.node}"  # as its firmware calls itself
+    victim = Talker(two, second, network, name)
+    thieves = [Talker(one, first, network, id_) for id_ in (second.user, name)]
     victim.open()
     try:
         for thief in thieves:
