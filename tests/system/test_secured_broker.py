@@ -119,6 +119,18 @@ def test_a_lost_node_is_shut_out_and_nothing_of_it_is_left(network):
         assert (proof.nodes, proof.wrong) == ((1, 3), [])
 
 
+def test_a_node_that_is_no_more_in_the_network_file_is_cleared_all_the_same(network):
+    with network.up(), _connected(network, 3) as there:
+        there["n3"].publish("status/3", b"left", retain=True)
+        there["n3"].flush()
+        network.config = network.config.replaced("network", nodes=2)
+        done = remove(network.config, network.folder, network.doors, "3")
+        assert (done.cleared, done.reloaded, done.in_network_file) == (("status/3",), True, False)
+        wait_until(lambda: not there["n3"].connected, "its connection is ended")
+        assert _retained(there["host"], "status/3") == set()
+        assert network.doors.removed == ()
+
+
 def _retained(connection, *filters):
     connection.subscribe(*filters)
     connection.flush()
@@ -238,7 +250,7 @@ def test_the_network_file_has_changed_since(network):
     with (
         pytest.raises(
             UsageError,
-            match=r"n4 has no password in .*: network.toml has changed; run dcka broker init again",
+            match=r"n4 has no password in .*: dcka broker init makes one",
         ),
         network.up(),
     ):

@@ -1,5 +1,6 @@
 """`dcka broker init`, `renew`: make the folder of a broker with locks, and bring it up to date with network.toml."""
 
+import ipaddress
 import json
 import os
 import socket
@@ -144,6 +145,8 @@ def set_removed(folder: BrokerFolder, doors: Doors, removed: Sequence[int]) -> D
 
 def _doors(config: Config, before: Doors | None, wishes: Wishes) -> Doors:
     _check_names(wishes.names)
+    for address in wishes.bind or ():
+        _check_address(address)
     if before is None:
         port = wishes.port or NODE_PORT
         fallback = Doors("mosquitto", config.network.name, "", (), (), port, wishes.host_port or port + 1)
@@ -189,6 +192,15 @@ def _check_names(names: Sequence[str]) -> None:
             raise UsageError(f"--name {name}: {error}") from error
 
 
+def _check_address(address: str) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        raise UsageError(
+            f"--bind {address}: that is no address of this computer, such as 192.168.1.10"
+        ) from None
+
+
 def _make_folders(folder: BrokerFolder) -> None:
     places = (folder.path, folder.authority_key.parent, folder.key.parent, folder.secrets, folder.store)
     try:
@@ -223,9 +235,7 @@ def _passwords(config: Config, folder: BrokerFolder, doors: Doors) -> tuple[tupl
 def _all_passwords(folder: BrokerFolder, users: Sequence[str]) -> Mapping[str, str]:
     missing = [user for user in users if not folder.secret(user).is_file()]
     if missing:
-        raise UsageError(
-            f"{missing[0]} has no password in {folder.secrets}: network.toml has changed; run dcka broker init again"
-        )
+        raise UsageError(f"{missing[0]} has no password in {folder.secrets}: dcka broker init makes one")
     return {user: read_password_file(folder.secret(user)) for user in users}
 
 
