@@ -1,5 +1,6 @@
 """A broker with locks in use: credentials change or die while everybody else stays connected, and what it refuses."""
 
+import json
 import re
 import ssl
 from contextlib import ExitStack, contextmanager
@@ -62,6 +63,19 @@ def test_rotation_ends_the_old_password_and_disturbs_nobody_else(network):
         with pytest.raises(NotAllowed):
             probe(old)
         assert network.prove().wrong == []
+
+
+def test_a_node_that_is_cut_off_is_offline_for_everybody(network):
+    status = {"v": 1, "node": 1, "boot": 3, "nonce": 7}
+    with network.up(), _connected(network, 1) as there:
+        there["n1"].publish("status/1", {**status, "state": "ready", "step": 4}, retain=True)
+        there["n1"].flush()
+        rotate(network.config, network.folder, network.doors, "1")
+        there["host"].subscribe("status/1")
+        said = there["host"].next(LIMIT_S)
+        assert isinstance(said, Message)
+        assert said.retained
+        assert json.loads(said.payload) == {**status, "state": "offline"}
 
 
 def test_roles_can_be_rotated_too(network):

@@ -10,6 +10,8 @@ from dcka.broker.password_files import read_password_file
 from dcka.config import Config
 from dcka.errors import DckaError, UsageError
 from dcka.mqtt import Connection, Message
+from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.statuses import OFFLINE
 from dcka.security.passwords import new_password
 from dcka.security.server import reload
 from dcka.security.setup import set_password, set_removed, write_files
@@ -73,6 +75,8 @@ def rotate(config: Config, folder: BrokerFolder, doors: Doors, name: str) -> Cha
     reloaded = reload(folder)
     if reloaded:
         _await_applied(folder, doors, user, node, old)
+        if node is not None:
+            _say_offline(config, folder, doors, node)
     return Changed(user, reloaded, back)
 
 
@@ -137,6 +141,22 @@ def _cleared_by_host(config: Config, folder: BrokerFolder, doors: Doors, node: i
             connection.publish(suffix, b"", retain=True)
         connection.flush()
     return tuple(found)
+
+
+def _say_offline(config: Config, folder: BrokerFolder, doors: Doors, node: int) -> None:
+    """Put the status of a node that was cut off right: mosquitto publishes no will of a session that it ends itself."""
+    with Connection(
+        door(folder, doors, address=doors.here), config.network.name, role="rotate"
+    ) as connection:
+        inbox = Inbox(connection, {})
+        connection.subscribe(f"status/{node}")
+        inbox.until(lambda: inbox.statuses.get(node) is not None, _LOOK_S, f"status/{node}")
+        status = inbox.statuses.get(node)
+        if status is None or not status.online:
+            return
+        said = {name: status.record[name] for name in ("v", "node", "boot", "nonce")}
+        connection.publish(f"status/{node}", {**said, "state": OFFLINE}, retain=True)
+        connection.flush()
 
 
 def _retained(connection: Connection, node: int) -> list[str]:
