@@ -54,8 +54,7 @@ def dcka(request: pytest.FixtureRequest, tmp_path: Path, broker: Broker) -> Iter
 
 def record_of(call: Call) -> dict[str, Any]:
     """What it prints, however slowly a loaded machine starts it."""
-    wait_until(lambda: not call._lines.empty() or call._process.poll() is not None, "a record", LONG_S)
-    return call.record()
+    return call.record(LONG_S)
 
 
 def said(call: Call, words: str) -> None:
