@@ -20,7 +20,7 @@ from dcka.broker.encryption import broker_context
 from dcka.cli import main
 from dcka.datasets.nine_gaussians import gaussians
 from dcka.emulation.cpython import CPythonNetwork
-from dcka.emulation.gate import Gate
+from dcka.emulation.gate import Gate, Gates
 from dcka.emulation.link import Link
 from dcka.emulation.loop import Loop
 from dcka.emulation.micropython import MicroPythonNetwork
@@ -204,8 +204,8 @@ def test_what_comes_in_one_record_is_taken_at_once_by_an_emulated_node(trust: Tr
             "max_message": 1024,
             "keepalive": 10,
         }
-        gate = Gate(loop, url.host, port, broker_context(url, 1.0))
-        link = Link(settings, ("w", "x"), loop, gate, lambda: None)
+        gates = Gates(loop, url, 1.0)
+        link = Link(settings, ("w", "x"), loop, gates, lambda: None)
         link.open()
         deadline = time.monotonic() + LIMIT_S
         try:
@@ -216,7 +216,7 @@ def test_what_comes_in_one_record_is_taken_at_once_by_an_emulated_node(trust: Tr
         finally:
             over.set()
             link.cut()
-            gate.close()
+            gates.close()
             loop.close()
 
 
