@@ -1,7 +1,7 @@
 """Seedings on a bus: the network draws the points that one node with all of them would, whatever is lost or dies."""
 
 from scenes import FORK, LINE, STAR, cloud
-from seeding_scenes import SeedingScene
+from seeding_scenes import SeedingScene, check_draws
 from support import raises
 
 from dcka_core.actions import SAVE
@@ -48,6 +48,7 @@ def check_ended(scene, without=()):
     session = scene.session(min(scene.bus.nodes))
     present = [session.ids(commit.contributors) for commit in chain(scene)]
     assert scene.drawn(min(scene.bus.nodes)) == scene.expected(present)
+    assert check_draws(scene) >= run.max_steps
     return present
 
 
