@@ -1,6 +1,6 @@
 """Networks for the tests of a seeding, and what they have to draw: by whole distances and sums, point by point."""
 
-from scenes import Scene
+from scenes import FORK, Scene, cloud
 from tree_laws import kept
 
 from dcka_core.messages import CONVERGED, FINAL
@@ -70,6 +70,13 @@ class SeedingScene(Scene):
             target -= weights[at]
             at += 1
         return e, total, (node, points[at])
+
+
+def new_scene(parents=FORK, counts=12, k=5, **settings):
+    data = {node: cloud(node, counts + node) for node in parents}
+    scene = SeedingScene(data, parents, k=k, **settings)
+    scene.bus.trace = []
+    return scene
 
 
 def check_draws(scene):
