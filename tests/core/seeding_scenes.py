@@ -3,9 +3,11 @@
 from scenes import FORK, Scene, cloud
 from tree_laws import kept
 
+from dcka_core.actions import SAVE
 from dcka_core.messages import CONVERGED, FINAL
 from dcka_core.offers import exponential, wide_below
 from dcka_core.record import read_run
+from dcka_core.session import COMMIT_FILE
 from dcka_core.starts import Stream
 
 
@@ -72,10 +74,24 @@ class SeedingScene(Scene):
         return e, total, (node, points[at])
 
 
+class Commits:
+    """A bus's trace of commits alone: a small interpreter has no room for all that nodes ask for."""
+
+    def __init__(self):
+        self._kept = []
+
+    def append(self, pair):
+        if pair[1][0] == SAVE and pair[1][1] == COMMIT_FILE:
+            self._kept.append(pair)
+
+    def __iter__(self):
+        return iter(self._kept)
+
+
 def new_scene(parents=FORK, counts=12, k=5, **settings):
     data = {node: cloud(node, counts + node) for node in parents}
     scene = SeedingScene(data, parents, k=k, **settings)
-    scene.bus.trace = []
+    scene.bus.trace = Commits()
     return scene
 
 
