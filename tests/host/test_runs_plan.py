@@ -91,7 +91,7 @@ def test_the_record_of_gossip_has_its_clock():
     kind=st.sampled_from(["tree", "gossip"]),
     k=st.integers(1, 9),
     dimensions=st.integers(1, 5),
-    init=st.sampled_from(["local", "shared"]),
+    init=st.sampled_from(["local", "sorted", "snake", "partition", "shared"]),
 )
 def test_what_is_planned_a_node_can_read_and_hold(nodes, kind, k, dimensions, init):
     config = network(nodes, k=k, init=init, schedule=kind)

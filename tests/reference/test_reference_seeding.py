@@ -1,7 +1,9 @@
 """Starts that the whole network draws, and the orders of a node's own."""
 
+import json
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,3 +125,40 @@ def test_k_picks_are_distinct_points_and_too_few_are_refused() -> None:
         assert len({tuple(nodes[i][j]) for i, j in picks}) == 3
     with pytest.raises(ValueError, match="Only 3 of the points are distinct; 4 starting points need 4"):
         distributed_plus_plus(nodes, [1, 2], 4, 0)
+
+
+def test_who_is_away_offers_nothing_and_what_was_drawn_of_it_stays() -> None:
+    """By hand: node 1 has the only far point, and goes after it was drawn; of the others node 2 alone is there."""
+    nodes = [np.array([[0]]), np.array([[500], [501]]), np.array([[502], [9000]])]
+    picks = distributed_plus_plus(nodes, [1, 2, 3], 3, 4, [{1}, {2}, {2}])
+    assert picks[0] == (0, 0) and {picks[1], picks[2]} == {(1, 0), (1, 1)}
+    everybody = [{1, 2, 3}] * 3
+    assert distributed_plus_plus(nodes, [1, 2, 3], 3, 4, everybody) == distributed_plus_plus(
+        nodes, [1, 2, 3], 3, 4
+    )
+    with pytest.raises(ValueError, match="Only 1 of the points are distinct"):
+        distributed_plus_plus(nodes, [1, 2, 3], 3, 4, [{1}, {1}, {2}])
+
+
+def test_the_vectors_of_the_starts() -> None:
+    """What the firmware's tests go by is what the reference says today."""
+    file = Path(__file__).parents[1] / "vectors" / "starts.json"
+    vectors = json.loads(file.read_text("utf-8"))
+    for own in vectors["own"]:
+        points = np.array(own["points"]).reshape(-1, own["n"])
+        drawn = local_start(points, own["k"], int(own["seed"]), own["node"])
+        for name, order in (("local", None), ("sorted", sorted_order), ("snake", snake_order)):
+            made = drawn if drawn is None or order is None else drawn[order(drawn)]
+            assert own[name] == (None if made is None else made.ravel().tolist())
+        labels = partition_labels(len(points), own["k"], int(own["seed"]), own["node"])
+        sums = np.zeros((own["k"], own["n"] + 1), dtype=np.int64)
+        np.add.at(sums, labels, np.column_stack([np.ones(len(points), np.int64), points]))
+        assert own["partition"] == sums.ravel().tolist()
+    for plus in vectors["plus"]:
+        ids = [int(node) for node in plus["points"]]
+        tables = [np.array(flat, dtype=np.int64).reshape(-1, plus["n"]) for flat in plus["points"].values()]
+        picks = distributed_plus_plus(tables, ids, plus["k"], int(plus["seed"]))
+        said = [(one["winner"], one["centre"]) for one in plus["rounds"]]
+        assert [(ids[place], tables[place][row].tolist()) for place, row in picks] == said
+    for word, e in vectors["exponential"]:
+        assert exponential(int(word)) == int(e)

@@ -198,7 +198,10 @@ def test_numbers_grow_and_every_outcome_is_kept(equipped, lab):
         (("--k", "0"), "--k 0: it must be a whole number from 1 to 4096"),
         (("--k", "101"), "K = 101 is more than the 100 distinct points of readings"),
         (("--schedule", "ring"), '--schedule ring: it must be "tree" or "gossip"'),
-        (("--init", "given"), '--init given: it must be "local" or "shared"'),
+        (
+            ("--init", "given"),
+            '--init given: it must be "local", "sorted", "snake", "shared", "partition" or "kmeans++"',
+        ),
         (("--schedule", "gossip", "--k", "80"), "make messages of up to"),
         (("--broker", "mqtt://h:99999"), "a port is a number from 1 to 65535"),
         (("--network", "absent.toml"), "--network absent.toml does not exist"),

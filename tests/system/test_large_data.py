@@ -9,6 +9,7 @@ import pytest
 from by_hand import ByHand, put_data
 from servers import running
 
+from dcka.check import check_seeding
 from dcka.config import from_mapping
 from dcka.emulation.micropython import MicroPythonNetwork, available
 from dcka.inject.dataset import Dataset, from_values
@@ -18,6 +19,7 @@ from dcka.mqtt import Connection
 from dcka.reference import tree_run
 from dcka.runs.controller import run
 from dcka.runs.plan import plan
+from dcka.runs.seed import seed
 from dcka.topology import Shape, named, schedule
 from dcka_core.messages import read_commit
 from dcka_core.record import read_run
@@ -55,7 +57,7 @@ def hand(dataset: Dataset, tmp_path: Path) -> Iterator[tuple[MicroPythonNetwork,
         yield nodes, driver
 
 
-@pytest.mark.parametrize("init", ["local", "shared"])
+@pytest.mark.parametrize("init", ["local", "shared", "partition"])
 def test_more_data_than_heap_and_the_same_bits(
     hand: tuple[MicroPythonNetwork, ByHand], dataset: Dataset, init: str
 ) -> None:
@@ -92,6 +94,22 @@ def test_new_data_take_the_memory_of_the_old_ones_also_after_a_run_in_slots(data
             if isinstance(data, Dataset):
                 made = plan(config, data.record(), number)
                 assert run(connection, made, limit_s=made.longer(30)).finished
+        assert nodes.failures() == []
+
+
+def test_a_start_is_drawn_from_data_on_flash(dataset: Dataset, tmp_path: Path) -> None:
+    """Weights are summed block by block from the file, and the point is found in one block of it."""
+    put_data(dataset, tmp_path)
+    config = from_mapping({"network": {"name": "t", "nodes": list(IDS)}, "topology": {"kind": "line"}})
+    config = config.replaced("run", None, k=9, seed=3, init="kmeans++")
+    with (
+        running("embedded") as broker,
+        MicroPythonNetwork("t", IDS, broker.address, folder=tmp_path, heap=HEAP) as nodes,
+        Connection(broker.address, "t") as connection,
+    ):
+        seeded = seed(connection, config, dataset.record(), 1, limit_s=60)
+        assert LARGE in seeded.drawn.owners
+        assert check_seeding(seeded.outcome, dataset).word == "PASS"
         assert nodes.failures() == []
 
 

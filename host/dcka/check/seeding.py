@@ -47,7 +47,7 @@ def check_start(subject: Subject, seeded: Outcome | None, found: Findings) -> No
                 "not what all nodes together draw"
             )
             return
-        found.figures["seeding"] = {"verdict": "PASS", "run": drawn.run}
+        found.figures["seeding"] = {"verdict": "PASS", "run": record.get("seeding")}
         found.hold("the start is what all nodes together draw by k-means++, bit for bit")
         return
     verdict = check_seeding(seeded, subject.dataset)

@@ -162,9 +162,13 @@ def _with_start(up: Stage, config: Config, given: _Given, view: View) -> _Given:
         return given
     view.note(revealed(config.run.k))
     options = _options(config, given.dataset)
-    seeded = seed(
-        up.connection, config, given.dataset.record(), given.next_run, limit_s=TROUBLED_LIMIT_S, **options
-    )
+
+    def look_after(event: str, data: dict[str, Any]) -> None:
+        if event == "turn":
+            up.require_alive()
+
+    options |= {"limit_s": TROUBLED_LIMIT_S, "on_event": look_after}
+    seeded = seed(up.connection, config, given.dataset.record(), given.next_run, **options)
     for note in seeded.notes:
         view.note(note)
     return replace(given, next_run=given.next_run + 1, seeded=seeded.outcome, drawn=seeded.drawn)

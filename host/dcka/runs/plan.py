@@ -60,12 +60,14 @@ class RunPlan:
 
     @property
     def kind(self) -> str:
-        """ "tree", "gossip", "survey" or "seeding"."""
+        """ "tree", "gossip", "survey", "seeding" or "score"."""
         return str(self.record["kind"])
 
     def longer(self, limit_s: float) -> float:
         """`limit_s` for a run that keeps slot time: each step takes a period, and losses and lost beacons some more."""
-        return limit_s + 2 * self.period_ms * int(self.record.get("max_steps", 0)) / 1000
+        if not self.period_ms:
+            return limit_s
+        return limit_s + 2 * self.period_ms * int(self.record["max_steps"]) / 1000
 
     @property
     def dataset_id(self) -> str:
