@@ -45,7 +45,8 @@ def draw_choice(choice: Choice, title: str) -> Figure:
     places[0].plot(
         [], [], "o", color=NODES[0], markersize=9, fillstyle="none", label="what an index speaks for"
     )
-    places[0].legend(loc="upper right", fontsize=8, frameon=False)
+    handles = places[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
     return figure
 
 
