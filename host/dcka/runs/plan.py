@@ -60,7 +60,7 @@ class RunPlan:
 
     @property
     def kind(self) -> str:
-        """ "tree", "gossip", "survey" or "seeding"."""
+        """ "tree", "gossip", "survey", "seeding" or "score"."""
         return str(self.record["kind"])
 
     def longer(self, limit_s: float) -> float:
