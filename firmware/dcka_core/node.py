@@ -163,7 +163,7 @@ class Node(Member):
         if kind in ("x", "epoch", "commit"):
             self.ledger[_HEARD] += 1
             self.ledger[_HEARD_BYTES] += len(payload)
-            if self.session and (self.session.quarantine or self.session.is_flooded(now)):
+            if self.session and (self.session.quarantine or self.ledger[_HEARD] > self.session.most):
                 self._suspect(topic, payload, "", now)
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)

@@ -50,28 +50,26 @@ class Possible(session.Session):
         if number - self.epoch[0] >> _EPOCH_BITS > 0:
             raise MessageError("epoch")
 
-    def require_commit(self, commit: "Commit") -> None:
-        """MessageError `root`: the root of its epoch can't have made it; `epoch`: that is too far ahead."""
+    def is_lawful(self, commit: "Commit") -> bool:
+        """Whether the root of its epoch can have made it."""
         run = self.run
-        self.require_epoch(commit.epoch)
         number, root, _ = commit.epoch
         contributors = commit.contributors
         absent = (1 << len(run.members)) - 1 & ~contributors
         # Rule 10: in the second epoch in a row of which it is the root; epoch 0 is one of R0's.
-        lawful = not absent or (
-            number > (root != run.root)
-            and 2 * size(contributors) > len(run.members)
-            and not absent & ~commit.missing
+        few = absent and (
+            number <= (root != run.root)
+            or 2 * size(contributors) <= len(run.members)
+            or absent & ~commit.missing
         )
         ends = commit.flags & CONVERGED or commit.step == run.max_steps
-        if (
-            not lawful
+        return not (
+            few
             or not contributors >> run.members.index(root) & 1
             or not 1 <= commit.step <= run.max_steps
             or bool(commit.flags & FINAL) != bool(ends)
             or self.doubt_outcome(commit)
-        ):
-            raise MessageError("root")
+        )
 
     # ---- of clusterings; runs whose rows are something else put their own in the place ----
 
