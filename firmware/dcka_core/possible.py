@@ -80,11 +80,11 @@ class Possible(session.Session):
         return (
             not self._is_size(points, commit.contributors, 0, first)
             or bool(commit.flags & KEPT) != (0 in commit.counts)
-            or commit.ssd > points * self._farthest()
+            or commit.ssd > points * self.run.n << 2 * self.run.bits
         )
 
     def doubt_sums(self, message: "Up", known: "Up | None") -> str:
-        """The reason for which sums can't be those of these contributors: `sums`; or, beside what is `known` of the
+        """The reason for which sums can't be those of these contributors: `points`; or, beside what is `known` of the
         same, `conflict`. Empty where there is none.
 
         Points are whole numbers q, 0 to top: m of them with the sum u have squares of u²/m at least, to the next whole
@@ -101,7 +101,7 @@ class Possible(session.Session):
             for index in range(row + 1, row + width):
                 total = sums[index]
                 if total > count * top:
-                    return "sums"
+                    return "points"
                 whole += total
                 if count:
                     mean = total // count
@@ -110,13 +110,13 @@ class Possible(session.Session):
         most = whole * top
         if first:
             # What stands for squares are distances.
-            least, most = 0, points * self._farthest()
+            least, most = 0, points * run.n << 2 * run.bits
         # In the scheduled tree nobody comes before the sender.
         place = 0 if self.epoch[0] else run.members.index(message.sender)
         if not least <= message.squares <= most or not self._is_size(
             points, message.contributors, place, first
         ):
-            return "sums"
+            return "points"
         if known is None or first or (not known.step and run.init == "local"):
             return ""
         # Points go from cluster to cluster, and all of them together stay as they are.
@@ -124,11 +124,6 @@ class Possible(session.Session):
         for j in range(1, width):
             same = same and sum(sums[j::width]) == sum(known.sums[j::width])
         return "" if same else "conflict"
-
-    def _farthest(self) -> int:
-        """The largest squared distance of two points."""
-        run = self.run
-        return run.n * ((1 << run.bits) - 1) ** 2
 
     def _is_size(self, points: int, members: int, index: int, first: bool) -> bool:
         """Whether these members, of whom none is before `index`, put in so many points. first: in step 0 of `local`,

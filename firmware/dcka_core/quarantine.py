@@ -25,8 +25,11 @@ _WATCHED = 16
 _MALFORMED = ("length", "value", "version")
 
 
-class Quarantine:
-    """What a node holds against its neighbours in a run; who is in quarantine is the session's: `struck`."""
+class Session:
+    """What a node's session holds against its neighbours; who is in quarantine is said there: `struck`.
+
+    Of all that a part is asked for by name the name stays in the build: it is one that others have, too.
+    """
 
     def __init__(self, session: "Any") -> None:
         self._node = session

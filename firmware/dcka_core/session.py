@@ -40,9 +40,9 @@ class Session:
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
-    count in. struck: neighbours in quarantine, by id as text, and why; `Quarantine`, which is loaded when it is needed,
-    sees to that. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The
-    kinds of consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
+    count in. struck: neighbours in quarantine, by id as text, and why; quarantine: what sees to that, loaded when it is
+    needed. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The kinds of
+    consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
     empty where the status has news.
     """
 

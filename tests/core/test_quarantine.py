@@ -10,10 +10,10 @@ PATIENCE_MS = 100
 # A ring with a chord: whoever is left out, the others hear each other.
 RING = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (1, 4)]
 REASONS = {
-    "one point more": "sums",
-    "beyond the range": "sums",
-    "too many squares": "sums",
-    "too few squares": "sums",
+    "one point more": "points",
+    "beyond the range": "points",
+    "too many squares": "points",
+    "too few squares": "points",
     "for others": "set",
     "not for itself": "set",
     "two faces": "conflict",
@@ -81,9 +81,9 @@ def test_the_status_and_the_result_say_who_and_why():
     by = [node for node in scene.bus.nodes if "3" in scene.session(node).struck]
     assert by
     for node in by:
-        assert scene.status(node)["quarantined"] == {"3": "sums"}
-        assert scene.reports("result", node)[-1]["quarantined"] == {"3": "sums"}
-        assert scene.dropped(node)["sums"] >= 4
+        assert scene.status(node)["quarantined"] == {"3": "points"}
+        assert scene.reports("result", node)[-1]["quarantined"] == {"3": "points"}
+        assert scene.dropped(node)["points"] >= 4
     for node in scene.bus.nodes:
         if node not in by:
             assert "quarantined" not in scene.status(node)
@@ -230,6 +230,6 @@ def test_a_share_of_more_than_all_there_is_is_left_out_and_flagged():
     assert sum(before) >= sum(session._gossip.mass)
     assert bus.run(bus.all_done, 60000)
     bus.settle()
-    assert scene.dropped(1)["sums"] == 1
+    assert scene.dropped(1)["points"] == 1
     # Nobody is blamed: where a node has lost its power, its neighbours may be right.
     assert suspects(scene) == []

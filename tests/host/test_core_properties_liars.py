@@ -11,13 +11,13 @@ from scenes import Scene, shortest_tree
 from test_core_properties_tree import Faults, connected, coordinates, faults, networks
 from tree_laws import check_laws
 
-laws = settings(derandomize=True, deadline=None, max_examples=60)
+laws = settings(derandomize=True, deadline=None, max_examples=12)
 
 
 @st.composite
 def lying_scenes(draw: Any) -> Scene:
     """A network, its data, and a node that lies in one way; small enough that thousands of lies are soon told."""
-    ids, near = draw(networks(7))
+    ids, near = draw(networks(6))
     data = {}
     for node in ids:
         count = draw(st.integers(0, 6))
@@ -31,7 +31,7 @@ def lying_scenes(draw: Any) -> Scene:
         init=draw(st.sampled_from(["local", "shared"])),
         max_steps=draw(st.integers(1, 5)),
         k=draw(st.integers(1, 3)),
-        **draw(st.sampled_from([{}, {"sizes": []}])),
+        **draw(st.sampled_from([{}, {"rows": []}])),
     )
     scene.bus.liar = draw(st.sampled_from(ids))
     scene.bus.trace = []
@@ -49,12 +49,12 @@ def test_whoever_lies_no_result_is_wrong_and_nobody_else_is_blamed(scene: Scene,
     def ended() -> bool:
         return all(scene.session(node) and scene.session(node).done for node in rest)
 
-    finished = bus.run(ended, 20_000)
+    alone = 2 * len(rest) <= len(scene.data) or not connected(scene.near, rest)
+    finished = bus.run(ended, 1500 if alone else 30_000)
     # What every honest node holds is the sum over exactly those whom it names.
     check_laws(scene)
     assert [who for who in suspects(scene) if who != liar] == []
-    if 2 * len(rest) > len(scene.data) and connected(scene.near, rest):
-        assert finished, scene.told()
+    assert alone or finished, scene.told()
 
 
 @laws
@@ -65,8 +65,7 @@ def test_in_a_good_network_whoever_is_found_is_named(scene: Scene, seed: int) ->
     bus.shuffle(seed)
     scene.start()
     bus.run(
-        lambda: all(scene.session(node) and scene.session(node).done for node in scene.data if node != liar),
-        8000,
+        lambda: all(scene.session(one) and scene.session(one).done for one in scene.data if one != liar), 2000
     )
     check_laws(scene)
     for node in scene.data:
