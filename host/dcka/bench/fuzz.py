@@ -1,6 +1,6 @@
 """Messages that nobody should send: real ones changed, old ones again, and noise, on every topic of a network.
 
-Pure and seeded: the same seed and the same real messages give the same ones, so that a fault that is found can be found again.
+Pure and seeded: the same seed and the same real messages give the same ones, so that what is found is found again.
 """
 
 import random
