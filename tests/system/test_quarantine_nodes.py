@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import pytest
 from by_hand import RUNTIMES
 from servers import TestClient, running
-from test_run_missing import NODES, SLOW, Watched, victims
+from test_run_missing import NODES, Watched, victims
 
 from dcka.cli import main
 from dcka.config import template
+from dcka.emulation.air import Faults
 from dcka.emulation.faults import FaultyRadio
 
 
@@ -28,39 +29,46 @@ def watched(request, tmp_path):
         yield Watched(tmp_path, network, broker, nodes)
 
 
+# Slow enough that somebody can forge in mid-run, on a machine that has other things to do.
+SLOW = Faults(delay_ms=30)
+
+
 @contextmanager
-def forged(broker, topic):
-    """After each message on the topic comes another with a byte too many, until the end."""
-    over = threading.Event()
+def forger(broker, network):
+    """A list of nodes: each message of sums of one of them is followed by four with some bytes too many."""
+    forged = []
+    over = f"dcka/{network}/x/0/over"
 
     def forge(client):
-        while not over.is_set():
+        message = client.next(60)
+        while message.topic != over:
+            if int(message.topic.rpartition("/")[2]) in forged and not message.payload.endswith(b"forged"):
+                for _ in range(4):
+                    client.publish(message.topic, message.payload + b"forged")
             message = client.next(60)
-            if message.payload and not message.payload.endswith(b"\x00forged"):
-                client.publish(topic, message.payload + b"\x00forged")
 
     with TestClient(broker.address, "forger") as client:
-        client.subscribe(topic)
+        client.subscribe(f"dcka/{network}/x/0/+")
         thread = threading.Thread(target=forge, args=(client,))
         thread.start()
         try:
-            yield
+            yield forged
         finally:
-            over.set()
-            client.publish(topic, b"over")
+            client.publish(over)
             thread.join()
 
 
 def test_a_node_whose_messages_are_forged_is_quarantined_and_the_run_is_partial(watched, capsys):
-    with watched.run() as call:
+    with forger(watched.broker, watched._network) as forged, watched.run() as call:
         victim = victims(watched)[0]
-        with forged(watched.broker, f"dcka/{watched._network}/x/0/{victim}"):
-            record = call.record()
-            assert call.ended(by=None) == 1
+        forged.append(victim)
+        record = call.record()
+        assert call.ended(by=None) == 1
     assert record["finished"] is True
     assert list(record["quarantined"]) == [str(victim)]
     assert set(record["quarantined"][str(victim)].values()) == {"malformed"}
-    assert record["missing"] == [victim]
+    # In a network as slow as this, others may be given up for a step, too.
+    assert victim in record["missing"]
     capsys.readouterr()
     code = main(["check", "--json", "--network", str(watched._folder / "network.toml")])
     verdict = json.loads(capsys.readouterr().out)
