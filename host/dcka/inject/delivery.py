@@ -22,7 +22,8 @@ _REMOVE = bytes([1 << 4 | REMOVE])
 class Delivery:
     """One node's file: what it has of it, and the one chunk that is in flight.
 
-    `of`: so many nodes get theirs at the same time. `full`: the node has no room for it. `begun`: it has taken the first chunk, and the next waits for `go_on`.
+    `of`: so many nodes get theirs at the same time. `full`: the node has no room for it.
+    `begun`: it has taken the first chunk, and the next waits for `go_on`.
     """
 
     def __init__(
