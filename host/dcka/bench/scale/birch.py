@@ -15,7 +15,7 @@ from dcka.inject.errors import DataError
 
 K = 100
 EACH = 5_000
-HEAPS = ("192K", "256K", "320K", "384K", "512K")
+HEAPS = ("128K", "144K", "160K", "192K", "224K", "256K", "320K", "512K")
 """Tried from the smallest; the first on which the run ends is told."""
 MAX_STEPS = 20
 LIMIT_S = 240.0
