@@ -11,7 +11,7 @@ from dcka.broker.cluster import LocalCluster
 SERVERS = 3
 KILL_AFTER = 3
 """Outer steps, of 14."""
-PATIENCE_MS = 5_000
+PATIENCE_MS = 20_000
 """What the dead server had taken and not passed on is lost, and said again after so long."""
 
 
