@@ -14,6 +14,7 @@ from dcka.bench.scale.footprint import line
 from dcka.bench.scale.record import _missed
 from dcka.bench.scale.record import text as scale_text
 from dcka.cli import main
+from dcka.runs.again import Again
 from dcka_core.codec import Reader, put_set
 from dcka_core.messages import UP, put_head
 
@@ -170,3 +171,16 @@ def test_sets_of_many_members_come_back(size):
         out = bytearray()
         put_set(out, members)
         assert Reader(out).set(size) == members
+
+
+def test_what_is_said_again_is_said_half_as_often_each_time():
+    now = [100.0]
+    again = Again(lambda: now[0])
+    said = []
+    for tenth in range(300):
+        now[0] = 100 + tenth / 10
+        if again.due():
+            said.append(tenth / 10)
+    assert said == [0.0, 0.5, 1.5, 3.5, 7.5, 15.5, 23.5]
+    again.reset()
+    assert again.due() and not again.due()

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
-from dcka.mqtt.inbox import ASK_S, Inbox
+from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
 from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
+from dcka.runs.again import Again
 from dcka.runs.blame import STALLED, has_left, missed, stubborn
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
@@ -30,9 +31,6 @@ STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way t
 SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
 NODE_S = 0.02  # that both may take longer for each node: some hundred messages a second are the least that a host reads
 FAREWELL_S = 2.0
-# Rows and record are said again to those who lack them after ASK_S, and after twice as long each time: a thousand nodes
-# that are slow to begin would else be given more to read than they can.
-MOST_RESTATE_S = 8.0
 # A node that has gone while all the others have ended: so long it may come back and end too.
 GONE_S = 2.0
 
@@ -105,8 +103,7 @@ class _Course:
         self._stubborn_since: float | None = None
         self._gone_since: float | None = None
         self._absent: frozenset[int] = frozenset()
-        self._pause_s = 0.0
-        self._restate_at = 0.0
+        self._again = Again()
 
     # ---- the sequence ----
 
@@ -144,7 +141,7 @@ class _Course:
             return
         self._started = datetime.now(UTC)
         self._begun_at = time.monotonic()
-        self._patient()
+        self._again.reset()
         self._connection.publish("run", self._plan.record, retain=True)
         self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
         if not self.inbox.until(self._is_over, limit_s, "status/+", "commit/+", ask=self._look_after):
@@ -177,25 +174,12 @@ class _Course:
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
 
     def _publish_rows_again(self) -> None:
-        if self._is_time_to_restate():
+        if self._again.due():
             self._publish_rows()
-
-    def _patient(self) -> None:
-        """What is said now has been said for the first time."""
-        self._pause_s = 0.0
-        self._restate_at = 0.0
-
-    def _is_time_to_restate(self) -> bool:
-        now = time.monotonic()
-        if now < self._restate_at:
-            return False
-        self._pause_s = min(MOST_RESTATE_S, max(ASK_S, 2 * self._pause_s))
-        self._restate_at = now + self._pause_s
-        return True
 
     def _restate(self) -> None:
         """After an outage: whatever the broker kept may be gone."""
-        self._patient()
+        self._again.reset()
         self._connection.publish("dataset", self._plan.dataset, retain=True)
         for node in sorted(self._members):
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
@@ -208,7 +192,7 @@ class _Course:
     def _look_after(self) -> None:
         """Every half a second of a run: say again what somebody lacks, mend what was lost, say who is missed."""
         lacking = [node for node in self._members if self._lacks_run(node)]
-        if lacking and self._is_time_to_restate():
+        if lacking and self._again.due():
             for node in lacking:
                 self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
             self._restate_run()
