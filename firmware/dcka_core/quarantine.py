@@ -7,7 +7,7 @@ Most runs do without.
 from dcka_core.actions import UNSUBSCRIBE
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
-from dcka_core.messages import CHANGE, UP, read_head
+from dcka_core.messages import CHANGE, DELTA, FIRST, MAX_ID, UP, read_epoch, read_head
 from dcka_core.session import topics
 
 TYPE_CHECKING = False
@@ -60,14 +60,16 @@ class Quarantine:
             kind = payload[0] & 15 if len(payload) else 0
             if read_head(reader, kind)[:2] != (run.number, sender):
                 return False
-            if kind == CHANGE or (kind == UP and reader.byte() & 1):
+            form = reader.byte() if kind == UP else 0
+            if kind == CHANGE or form & DELTA:
                 return reason == "length"
             if reason != "conflict":
                 return True
-            from dcka_core.tree_messages import read_up
-
-            alone: bool = read_up(payload, run).contributors == 1 << run.members.index(sender)
-            return alone
+            if not form & FIRST:
+                read_epoch(reader)
+            # The parent; then whose sums they are.
+            reader.varint(MAX_ID)
+            return reader.set(len(run.members)) == 1 << run.members.index(sender)
         except MessageError:
             # Too short even to say whose it is; or to be of one of several forms.
             return False
