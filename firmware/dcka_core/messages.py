@@ -25,6 +25,10 @@ GOSSIP = 4
 KEPT = 8
 UNDECIDED = 16
 
+# Forms of a message of `tree`: its numbers are differences; its epoch is the run's first, (0, R0, 0), and left out.
+DELTA = 1
+FIRST = 2
+
 ANY = (1 << 64) - 1
 MAX_ID = 65535
 

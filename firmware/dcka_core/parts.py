@@ -4,13 +4,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# All modules of parts, in one string: a dictionary would take 400 bytes of every node's heap.
-MODULES = (
-    "record points blocks fold_viper intake starts ordered labels tree sums possible tree_messages epochs duty slots"
-    " slot_record quarantine gossip_session gossip spread survey survey_state survey_grid survey_points seeding"
-    " seeding_record offers score score_record score_plain score_viper indices"
-)
-
 
 def part(name: str) -> "Any":
     """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, quarantine, gossip,

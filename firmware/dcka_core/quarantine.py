@@ -8,7 +8,7 @@ from dcka_core import ticks
 from dcka_core.actions import UNSUBSCRIBE
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
-from dcka_core.messages import ANY, CHANGE, UP, read_head
+from dcka_core.messages import CHANGE, DELTA, FIRST, MAX_ID, UP, read_epoch, read_head
 from dcka_core.session import MANY, topics
 
 TYPE_CHECKING = False
@@ -90,15 +90,15 @@ class Session:
             if read_head(reader, kind)[:2] != (run.number, sender):
                 return False
             form = reader.byte() if kind == UP else 0
-            if kind == CHANGE or form & 1:
+            if kind == CHANGE or form & DELTA:
                 return reason == "length"
             if reason != "conflict":
                 return True
-            # In full: the epoch, unless it is the first, the parent, and then the set.
-            for _ in range(1 if form & 2 else 4):
-                reader.varint(ANY)
-            alone: bool = reader.set(len(run.members)) == 1 << run.members.index(sender)
-            return alone
+            if not form & FIRST:
+                read_epoch(reader)
+            # The parent; then whose sums they are.
+            reader.varint(MAX_ID)
+            return reader.set(len(run.members)) == 1 << run.members.index(sender)
         except MessageError:
             # Too short even to say whose it is; or to be of one of several forms.
             return False

@@ -7,6 +7,8 @@ from dcka_core.errors import MessageError
 from dcka_core.messages import (
     ANY,
     CHANGE,
+    DELTA,
+    FIRST,
     GOSSIP,
     MAX_ID,
     UP,
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 HASH_BYTES = 4
 # Enough for a commit whose base is known by its epoch and step: only damage is left to be found.
 _CHECK_BYTES = 2
-# Forms of a message: the numbers are differences; the epoch is the run's first, (0, R0, 0), and left out.
-_DELTA = 1
-_FIRST = 2
 
 
 class Up:
@@ -51,7 +50,7 @@ class Up:
         the step starts from.
         """
         out = put_head(UP, run.number, self.sender, self.boot, self.step)
-        put_epoch(out, _DELTA if base else 0, self.epoch, run)
+        put_epoch(out, DELTA if base else 0, self.epoch, run)
         put_varint(out, self.parent)
         if base:
             put_rows(out, self.sums, base.sums, run.n + 1, centres)
@@ -69,7 +68,7 @@ class Up:
 def put_epoch(out: bytearray, form: int, epoch: "tuple[int, int, int]", run: "Run") -> None:
     """Append the form of a message and its epoch, the run's first being one bit of it."""
     if epoch == (0, run.root, 0):
-        out.append(form | _FIRST)
+        out.append(form | FIRST)
         return
     out.append(form)
     for value in epoch:
@@ -79,14 +78,14 @@ def put_epoch(out: bytearray, form: int, epoch: "tuple[int, int, int]", run: "Ru
 def _read_form(reader: Reader, run: "Run") -> "tuple[int, tuple[int, int, int]]":
     """(form without the epoch's bit, epoch)."""
     form = reader.byte()
-    if form > _DELTA | _FIRST:
+    if form > DELTA | FIRST:
         raise MessageError("value")
     first = (0, run.root, 0)
-    epoch = first if form & _FIRST else read_epoch(reader)
-    if epoch == first and not form & _FIRST:
+    epoch = first if form & FIRST else read_epoch(reader)
+    if epoch == first and not form & FIRST:
         # There is one form only.
         raise MessageError("value")
-    return form & _DELTA, epoch
+    return form & DELTA, epoch
 
 
 def put_rows(
@@ -150,7 +149,7 @@ def read_up(
     read_common(message, reader, UP, run)
     form, message.epoch = _read_form(reader, run)
     message.parent = reader.varint(MAX_ID)
-    if form == _DELTA:
+    if form == DELTA:
         _read_delta(reader, message, run, (bases or {}).get(message.sender), held)
     else:
         message.contributors = reader.set(len(run.members))

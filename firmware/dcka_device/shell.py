@@ -11,7 +11,7 @@ from dcka_core.actions import PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.member import RUN_FILE
 from dcka_core.node import Node
-from dcka_core.parts import MODULES, part
+from dcka_core.parts import part
 from dcka_core.session import COMMIT_FILE
 from dcka_core.ticks import PERIOD, diff
 from dcka_device.link import Link
@@ -31,6 +31,8 @@ _ROOMY_BYTES = 8192
 _LOOK_MS = 1000
 # While there is no access point.
 _RADIO_LOOK_MS = 100
+# What is always there; the core's other modules come and go.
+_RESIDENT = list(sys.modules)
 # Places in the node's ledger (protocol, section 7).
 _ASSOCIATIONS, _COMPUTING = 1, 6
 
@@ -58,9 +60,10 @@ def _runtime() -> str:
 
 def _load(name: str) -> "Any":
     """A part of the core, in the place of the others: a small heap has no room for code that doesn't run."""
-    for module in MODULES.split():
-        if sys.modules.pop("dcka_core." + module, None):
-            delattr(dcka_core, module)
+    for module in list(sys.modules):
+        if module not in _RESIDENT and module.startswith("dcka_core."):
+            del sys.modules[module]
+            delattr(dcka_core, module[len("dcka_core.") :])
     if sys.modules.pop("dcka_device.storing", None):
         del dcka_device.storing
     gc.threshold(_TIGHT_BYTES)

@@ -475,6 +475,14 @@ def test_a_library_says_less_of_its_callers_mistakes_and_as_much_of_all_else() -
     assert "raise ValueError()" in ast.unparse(read(text, library=True))
     assert "raise OSError('gone')" in ast.unparse(read(text, library=True))
     assert "is wrong" in ast.unparse(read(text)), "our own code keeps its words"
+    said = "raise MQTTProtocolError(%s)"
+    for whole, kept in (
+        ("f'SUBACK for unknown packet_id {n}'", "'SUBACK'"),
+        ("'varlen exceeds 4 bytes'", "'varlen'"),
+        ("'broker closed connection'", "'broker closed connection'"),
+        ("n", "n"),
+    ):
+        assert said % kept == ast.unparse(read(said % whole, library=True))
 
 
 def test_the_words_that_cost_nothing_are_numbers_in_what_is_compiled(tmp_path: Path) -> None:

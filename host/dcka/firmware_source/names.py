@@ -11,6 +11,13 @@ import string
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from dcka.firmware_source.foreign_words import (
+    foreign_families,
+    foreign_words,
+    plain,
+    said_in,
+    said_in_classes,
+)
 from dcka.firmware_source.syntax import (
     FUNCTIONS,
     Function,
@@ -25,6 +32,9 @@ from dcka.firmware_source.syntax import (
 )
 
 Room = tuple[str, str]
+
+_FOREIGN: Room = ("foreign", "")
+"""Where objects may have what the program does not say: no word of anything else's is used there."""
 
 
 @dataclass
@@ -50,15 +60,28 @@ class Namer:
         self._bundles = bundles
         self._resident = resident
         self._fixed = fixed
-        used = _identifiers(bundles)
-        self._words = [word for word in itertools.chain(words, _letters()) if word not in used]
-        self._taken: dict[str, set[Room]] = {}
         self._families = families(bundles)
+        self._outsiders = foreign_families(bundles, self._families)
+        used = _identifiers(bundles)
+        there = foreign_words(bundles, resident)
+        usable = {*there, *(word for word in itertools.chain(words, _letters()) if word not in used)}
+        self._words = [word for word in dict.fromkeys([*words, *there, *_letters()]) if word in usable]
+        self._taken: dict[str, set[Room]] = {word: {_FOREIGN} for word in there}
+        self._take_what_is_said()
         self.naming = Naming()
         self._choose_places()
         self._choose_attributes(shared=True)
         self._choose_globals()
         self._choose_attributes(shared=False)
+
+    def _take_what_is_said(self) -> None:
+        for entry, tree in self._bundles.items():
+            for name in said_in(tree):
+                self._taken.setdefault(name, set()).add(("global", entry))
+        self._in_classes: dict[str, set[Room]] = {}
+        for family, name in said_in_classes(self._bundles, self._families):
+            self._in_classes.setdefault(name, set()).add(("attribute", family))
+            self._taken.setdefault(plain(name), set()).add(("attribute", family))
 
     def _word(self, rooms: set[Room]) -> str:
         """The first word that is free in all these rooms."""
@@ -84,12 +107,12 @@ class Namer:
                 for symbol in _made_by(line):
                     if symbol in self.naming.globals:
                         continue
-                    plain = symbol.partition(":")[2]
                     rooms = {("global", one) for one in users.get(symbol, set()) | {entry}}
+                    rooms |= self._in_classes.get(symbol, set())
                     if isinstance(line, FUNCTIONS):
                         rooms.add(("function", entry))
                     stays = symbol in self._fixed or _is_exception(line)
-                    self.naming.globals[symbol] = plain if stays else self._word(rooms)
+                    self.naming.globals[symbol] = plain(symbol) if stays else self._word(rooms)
 
     def _choose_attributes(self, shared: bool) -> None:
         """Those that are asked of any object, or those that only `self` is asked for. First those of the resident file:
@@ -100,6 +123,7 @@ class Namer:
         own = _self_only(self._bundles, self._families)
         makers = _makers(self._bundles, self._families)
         everyone = {("attribute", family) for family in self._families.values()} | {("attribute", "")}
+        outsiders = {("attribute", family) for family in self._outsiders}
         methods = _methods(self._bundles)
         first = [self._bundles[entry] for entry in self._bundles if entry == self._resident]
         resident = {node.attr for tree in first for node in walk(tree, ast.Attribute)}
@@ -112,6 +136,8 @@ class Namer:
             for family in sorted(own.get(name, {""})):
                 made = {("attribute", maker) for maker in makers.get(name, ())}
                 rooms = (made or everyone) if shared else {("attribute", family)}
+                if not rooms.isdisjoint(outsiders) and rooms != everyone:
+                    rooms = rooms | {_FOREIGN}
                 key = ("" if shared else family, name)
                 made_in = {("function", entry) for entry in methods.get(name, set())}
                 self.naming.attributes[key] = self._word(rooms | made_in)
@@ -277,7 +303,7 @@ class _Renamer(ast.NodeTransformer):
     def _global(self, name: str) -> str:
         if name in self._naming.globals:
             return self._naming.globals[name]
-        return name.partition(":")[2].rpartition(".")[2] if is_symbol(name) else name
+        return plain(name)
 
     def _attribute(self, name: str, of_self: bool) -> str:
         return self._naming.attribute(self._family if of_self else "", name)

@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterator
 from dcka.firmware_source.syntax import DEFINITIONS, FUNCTIONS, Function, is_literal, parameters, walk
 
 # What a library says to whoever calls it wrongly.
-_CALLERS_FAULTS = ("ValueError", "TypeError", "OverflowError", "UnsupportedQoSError")
+_CALLERS_FAULTS = ("ValueError", "TypeError", "OverflowError", "UnsupportedQoSError", "MQTTBackpressureError")
+# What it says of a broker that does not keep to the protocol: sentences of so many words and more keep the first.
+_OTHERS_FAULTS = ("MQTTError", "MQTTProtocolError")
+_LONG = 4
 _MACHINE_CODE = ("viper", "native", "asm_thumb", "asm_xtensa")
 
 
@@ -28,7 +31,7 @@ def read(
 
     unused: functions ("name" or "Class.name") that no node calls. idle: those that have nothing to do on a node;
     their bodies go. library: what it says of a caller's mistakes goes too; the exception and its place say it, to us
-    alone. Raises ValueError naming one that isn't there: then the library has changed, and so has what can be
+    alone. Of a broker's, the first word stays: mostly the packet's name. Raises ValueError naming one that isn't there: then the library has changed, and so has what can be
     left out; and SyntaxError.
     """
     tree = ast.parse(text)
@@ -60,8 +63,21 @@ def _without_definitions(tree: ast.Module, unused: Collection[str], idle: Collec
 def _without_words(tree: ast.Module) -> None:
     for line in walk(tree, ast.Raise):
         made = line.exc
-        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id in _CALLERS_FAULTS:
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
+            continue
+        if made.func.id in _CALLERS_FAULTS:
             made.args = []
+        elif made.func.id in _OTHERS_FAULTS and made.args:
+            words = _sentence(made.args[0]).split()
+            if len(words) >= _LONG:
+                made.args = [ast.Constant(words[0])]
+
+
+def _sentence(text: ast.expr) -> str:
+    """What is said, with a word in each place that is filled in."""
+    if isinstance(text, ast.JoinedStr):
+        return "".join([one.value if isinstance(one, ast.Constant) else "it" for one in text.values])
+    return text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[list[ast.stmt], Function, str]]:

@@ -139,6 +139,8 @@ def _told(bundles: Mapping[str, ast.Module], naming: Naming) -> dict[str, dict[s
         for (_, name), short in naming.attributes.items():
             if name in used:
                 here.setdefault(short, []).append("." + name)
+        for word in used & here.keys():
+            here[word].append("." + word)
         told[entry] = {short: "/".join(_distinct(real)) for short, real in sorted(here.items())}
     return {entry: here for entry, here in told.items() if here}
 
