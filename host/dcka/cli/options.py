@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dcka.cli import logs
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+_TYPED = "dcka.level typed"
+
 
 def examples(*lines: str) -> str:
     """An epilog with the heading "Examples:" and the lines as they are, one below the other."""
@@ -22,20 +25,58 @@ def examples(*lines: str) -> str:
 
 
 def json_option(command: Decorated) -> Decorated:
-    """`--json`; the function gets `output`, an Output that knows of it and of `--verbose`.
-
-    `-v` is taken behind the verb too, where people write it.
-    """
-    verbose = click.option(
-        "-v", "--verbose", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_more
-    )
+    """`--json`; the function gets `output`, an Output that knows of it. With it come the options of `log_options`."""
     return click.option(
         "--json",
         "output",
         is_flag=True,
         callback=_output,
         help="Print one JSON object on stdout; everything else goes to stderr.",
-    )(verbose(command))
+    )(log_options(command, hidden=True))
+
+
+def log_options(command: Decorated, hidden: bool = False) -> Decorated:
+    """`--log-level LEVEL`, `-v`, `-q`; the last one counts, of those before the verb and those behind it.
+
+    `hidden` from the help of verbs: `dcka --help` has them. They are taken there because people write them there.
+    """
+    flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": hidden}
+    level = click.option(
+        "--log-level",
+        type=click.Choice(tuple(logs.LEVELS)),
+        is_eager=True,
+        expose_value=False,
+        hidden=hidden,
+        callback=_set_level,
+        envvar=None if hidden else logs.VARIABLE,
+        help=f"What stderr gets, at least so serious.  [default: the environment's {logs.VARIABLE}, {logs.DEFAULT}]",
+    )
+    verbose = click.option(
+        "-v", "--verbose", callback=_verbose, help="--log-level debug; an error shows its traceback.", **flags
+    )
+    quiet = click.option("-q", "--quiet", callback=_quiet, help="--log-level warning.", **flags)
+    return level(verbose(quiet(command)))
+
+
+def _set_level(ctx: click.Context, parameter: click.Parameter, level: str | None) -> None:
+    # click takes what is typed first, and the environment after it.
+    by_environment = ctx.get_parameter_source("log_level") is click.core.ParameterSource.ENVIRONMENT
+    if level is not None and not (by_environment and ctx.meta.get(_TYPED)):
+        logs.set_level(level)
+
+
+def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    _take_flag(ctx, given, "debug")
+
+
+def _quiet(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    _take_flag(ctx, given, "warning")
+
+
+def _take_flag(ctx: click.Context, given: bool, level: str) -> None:
+    if given:
+        ctx.meta[_TYPED] = True
+        logs.set_level(level)
 
 
 def network_option(command: Decorated) -> Decorated:
@@ -161,11 +202,5 @@ def state_of(config: "Config", state: Path | None = None) -> "State":
     return State.beside(config.file, state)
 
 
-def _more(ctx: click.Context, parameter: click.Parameter, verbose: bool) -> None:
-    if verbose:
-        ctx.find_root().params["verbose"] = True
-
-
 def _output(ctx: click.Context, parameter: click.Parameter, json_mode: bool) -> Output:
-    output = Output(json_mode, verbose=bool(ctx.find_root().params.get("verbose")))
-    return ctx.with_resource(output.guarded())
+    return ctx.with_resource(Output(json_mode).guarded())

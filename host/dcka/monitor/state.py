@@ -11,6 +11,7 @@ from typing import Any
 
 from dcka.monitor.events import Event, clean, counts
 from dcka.monitor.progress import WITHOUT_SSD, RunProgress
+from dcka.monitor.tally import OTHER, NodeCounters, Tally
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import ASLEEP, SILENT_S, PayloadError, read_object, wholes
@@ -18,6 +19,8 @@ from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
 KEPT_EVENTS = 200
+KINDS = ("run", "dataset", "status", "step", "commit", "result")
+"""What is looked at: the first parts of topics."""
 
 
 @dataclass
@@ -25,7 +28,7 @@ class NodeView:
     """One node. `figures`: its last status but a will, which has none; the will where there is no other.
 
     Times are monotonic seconds: `known_at`, when it was first heard of; `live_at`, when it last spoke while we
-    listened (None: what is known of it is retained); `offline_at`, when it was seen to go.
+    listened (None: what is known of it is retained); `offline_at`, when it was seen to go. `counters`: what it counts.
     """
 
     status: NodeStatus
@@ -33,6 +36,7 @@ class NodeView:
     known_at: float
     live_at: float | None = None
     offline_at: float | None = None
+    counters: NodeCounters = field(default_factory=NodeCounters)
 
     def state(self, now: float) -> str:
         """The state that it said, or `silent` where nothing was heard of it for too long."""
@@ -49,7 +53,7 @@ class NodeView:
 @dataclass
 class NetworkState:
     """`members`: the ids of the network file. `nodes`: by id, whoever has a status. `run`: the run that is on, or
-    was last. `broker`: whether the broker is there; `broker_at`: since when."""
+    was last. `broker`: whether the broker is there; `broker_at`: since when. `tally`: what was counted meanwhile."""
 
     network: str
     members: tuple[int, ...] = ()
@@ -58,6 +62,7 @@ class NetworkState:
     broker: bool = True
     broker_at: float = 0.0
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    tally: Tally = field(default_factory=Tally)
     _statuses: Statuses = field(default_factory=Statuses)
 
     def take(self, node: int, message: Message, wall: float) -> list[Event]:
@@ -74,10 +79,13 @@ class NetworkState:
         found = [] if handler is None else handler(node, message)
         if kind != "status" and not message.retained and node in self.nodes:
             self.nodes[node].live_at = message.at
+        self.tally.messages[kind] += 1
         return self._told(found, wall)
 
     def rejected(self, topic: str, reason: str, wall: float) -> list[Event]:
         """A message that was of no use."""
+        kind = topic.partition("/")[0]
+        self.tally.rejected[kind if kind in KINDS else OTHER] += 1
         data = {"topic": clean(topic), "reason": clean(reason)}
         return self._told(
             [("rejected", f"dropped a message on {data['topic']}: {data['reason']}", data, True)], wall
@@ -90,6 +98,10 @@ class NetworkState:
         self.broker, self.broker_at = there, now
         text = "the broker is back" if there else "the broker does not answer: trying again"
         return self._told([("broker", text, {"state": "back" if there else "away"}, not there)], wall)
+
+    def reconnected(self) -> None:
+        """An outage is over, however short: what was said meanwhile is lost."""
+        self.tally.cut_off()
 
     def absent(self) -> list[int]:
         """The members that nothing is known of."""
@@ -114,6 +126,7 @@ class NetworkState:
             view.live_at = message.at
         if status.online:
             view.figures, view.offline_at = status, None
+            view.counters.take(status)
         elif not message.retained and view.offline_at is None:
             view.offline_at = message.at
         if before is not None and _seen(before) == _seen(status):
@@ -124,9 +137,11 @@ class NetworkState:
         if not message.payload:
             return []
         record = read_object(message.payload)
-        if not self.run.begin(record):
-            return []
         run = self.run
+        first = run.number == 0
+        if not run.begin(record):
+            return []
+        self.tally.run_began(run, first, message.retained)
         data = {"run": run.number, "kind": run.kind, "k": run.k, "members": list(run.members)}
         data["retained"] = message.retained
         return [("run", f"{self.run.title()}{' (retained)' if message.retained else ''}", data, False)]
@@ -177,6 +192,7 @@ class NetworkState:
         missing = [one for one in wholes(record, "missing", ()) if one in self.run.members]
         if run != self.run.number or not self.run.take_result(node, missing):
             return []
+        self.tally.run_told(self.run)
         data = {"run": run, "node": node, "steps": steps, "converged": converged, "missing": missing}
         how = "" if self.run.kind in WITHOUT_SSD else ", converged" if converged else ", not converged"
         if missing:

@@ -5,6 +5,7 @@ catch all: what is no use is counted in `Connection.rejected`, with its topic an
 """
 
 import json
+import logging
 import queue
 import socket
 import threading
@@ -36,6 +37,8 @@ RECONNECT_S = (0.1, 1)
 MAX_PAYLOAD = 1 << 20
 MAX_WAITING = 100_000  # messages; more than a run makes, and a bound for what a mad publisher can do to us
 MAX_REASONS = 1000  # kinds of rejected messages that are told apart
+
+_LOG = logging.getLogger("dcka.mqtt")
 
 
 class ConnectionLost(DckaError):
@@ -96,6 +99,9 @@ class Connection:
         )
         self._client.connect_timeout = 3.0
         self._client.reconnect_delay_set(*RECONNECT_S)  # type: ignore[arg-type]  # it takes fractions too
+        # paho writes a line for every packet (no payload, no password): only where somebody reads them.
+        if _LOG.isEnabledFor(logging.DEBUG):
+            self._client.enable_logger(_LOG)
         self._context = broker_context(url) if url.tls else None
         if self._context is not None:
             self._client.tls_set_context(self._context)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from dcka.cli import logs
 from dcka.cli.broker.bare import LOOK_S, require_none
 from dcka.cli.broker.options import folder_option, locked
 from dcka.cli.options import examples, json_option, network_option, state_of, state_option
@@ -42,6 +43,7 @@ def command(
     from dcka.security.server import SecuredBroker, certificate_note
     from dcka.security.setup import write_files
 
+    logs.begin_service()
     config, place, doors = locked(network, folder)
     note = state_of(config, state)
     if doors.servers:
@@ -78,7 +80,7 @@ def command(
             where = ", ".join(doors.bind) if doors.bind else "all addresses of this computer"
             output.say(f"mosquitto listens on {where}, encrypted, with passwords; it runs until Ctrl-C")
             if soon:
-                output.say(f"note: {soon}", style="yellow")
+                output.warn(f"note: {soon}")
             while broker.pid is not None:
                 if told():
                     return 0
