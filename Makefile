@@ -1,14 +1,18 @@
 # The commands of this project. `make help` lists them. Each works from a fresh clone; what is missing is installed into
 # .venv (and, for `make test`, mosquitto and node by the system's package manager).
-# PYTHON=/path/to/python3 make setup chooses an interpreter; PYTEST_ARGS="-k tree -x" is handed on to pytest.
+# PYTHON=/path/to/python3 make setup chooses an interpreter; PYTEST_ARGS="-k tree -x" is handed on to pytest;
+# WORKERS=0 runs the tests one after the other (auto: three at once on two processors).
 
 .POSIX:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check verify system wasm image lint types imports unit format clean
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+.PHONY: help setup demo test check verify soak system wasm image lint types imports unit format clean
+# PYTHONDONTWRITEBYTECODE too: each of a thousand calls of `dcka` would compile its modules anew.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 bin = .venv/bin
 PYTEST_ARGS =
+WORKERS = auto
+SECONDS = 1800
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 = \2/p' $(firstword $(MAKEFILE_LIST)) | awk -F= '{ printf "%-14s%s\n", $$1, $$2 }'
@@ -20,12 +24,15 @@ demo: setup ## five MicroPython nodes cluster the nine Gaussians, and are checke
 	@$(bin)/dcka demo
 
 test: setup system wasm image lint types imports ## every check and every test: what CI runs
-	@$(bin)/python -m pytest $(PYTEST_ARGS)
+	@WORKERS=$(WORKERS) sh tools/tests.sh $(PYTEST_ARGS)
 
 check: lint types imports unit ## the quick part: format, lint, types, import rules, unit tests
 
 verify: setup ## search what a few nodes can come to, whatever is lost and whoever dies: some minutes
 	@PYTHONPATH=tests/core $(bin)/python tests/verify
+
+soak: setup system ## half an hour of runs with random faults: no wrong result, nothing leaks (SECONDS=60: shorter)
+	@$(bin)/dcka bench soak --seconds $(SECONDS)
 
 system: ## mosquitto, node and npm from the system's packages
 	@sh tools/system_packages.sh tests

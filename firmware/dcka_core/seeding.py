@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Session(tree.Session):
     """A node in a seeding; step r draws centre r."""
 
+    of_points = False
+
     def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
         """The node's offer, in rows as sums are; rows of zeros for none."""
         run = self.run

@@ -29,7 +29,7 @@ LAUNCH = (
     "sys.exit(run_main(['micropython', *sys.argv[1:]]))"
 )
 # Below pytest's own limit, so that what was printed until then is shown.
-LIMIT_S = 50
+LIMIT_S = 250
 
 
 class MissingInterpreterError(Exception):

@@ -5,7 +5,8 @@ from json import dumps, loads
 from bus import Bus, make_points
 from plain_kmeans import kmeans, tuples
 
-from dcka_core.starts import Stream, draw_local, draw_shared
+from dcka_core.record import read_run
+from dcka_core.starts import Stream, draw_own, draw_shared
 
 DATASET = bytes(range(8))
 # A chain, a star, and both: child to parent, 0 above the root.
@@ -88,7 +89,7 @@ def tree_rows(number, parents, near=None):
             "run": number,
             "parent": parents[node],
             "children": sorted([child for child in parents if parents[child] == node]),
-            "span": span(parents, node),
+            "members": span(parents, node),
             "near": sorted([other for other in (near[node] if near else parents) if other != node]),
         }
         for node in parents
@@ -182,7 +183,7 @@ class Scene:
             "depth": depth(self.links) if self.kind == "tree" else 0,
             "dataset": DATASET.hex(),
             "points": sum([len(self.data[node]) for node in self.data]) // self.n,
-            "sizes": [len(self.data[node]) // self.n for node in members],
+            "rows": [len(self.data[node]) // self.n for node in members],
             "n": self.n,
             "bits": self.bits,
             "k": 3,
@@ -236,8 +237,9 @@ class Scene:
         record = self.record()
         k, seed, members = record["k"], record["seed"], record["members"]
         shared = tuples(draw_shared(self.extents, k, seed), self.n)
-        if record["init"] == "local":
-            draws = [draw_local(self.points(node), k, seed, node) for node in members]
+        if record["init"] in ("local", "sorted", "snake"):
+            run = read_run(record)
+            draws = [draw_own(run, self.points(node), node) for node in members]
             return [draw and tuples(draw, self.n) for draw in draws], shared
         if record["init"] == "given":
             shared = tuples(record["centres"], self.n)

@@ -34,8 +34,8 @@ def mask(indices):
 
 
 def test_up():
-    """In full, and as differences to the vector that comes before it; sums, and the offers of a seeding."""
-    for name, count in (("tree", 6), ("seeding", 2)):
+    """In full, and as differences to the vector that comes before it; sums, offers of a seeding, a score's."""
+    for name, count in (("tree", 6), ("seeding", 2), ("score", 1)):
         kind = vectors(name)
         assert len(kind["ups"]) == count
         check_ups(read_run(kind["run"]), kind["ups"])
@@ -72,7 +72,7 @@ def written_up(vector, run, base):
 
 
 def test_the_hash_of_the_start():
-    for vector in vectors("tree")["ups"] + vectors("seeding")["ups"]:
+    for vector in vectors("tree")["ups"] + vectors("seeding")["ups"] + vectors("score")["ups"]:
         if "seed" in vector:
             text = b"local" + vector["seed"].to_bytes(8, "little")
         else:
@@ -83,7 +83,7 @@ def test_the_hash_of_the_start():
 
 def test_commit():
     seen = 0
-    for kind in ("tree", "gossip", "seeding"):
+    for kind in ("tree", "gossip", "seeding", "score"):
         run = read_run(vectors(kind)["run"])
         for vector in vectors(kind)["commits"]:
             payload = payload_of(vector)
@@ -96,7 +96,7 @@ def test_commit():
             assert peek_commit(payload) == (300, vector["sender"], vector["step"])
             assert bytes(commit_of(vector).encode(run)) == payload, vector["name"]
             seen += 1
-    assert seen == 4
+    assert seen == 5
 
 
 def test_epoch():

@@ -105,7 +105,7 @@ def _check_made(scene, run, before, commit):
     everyone = (1 << len(run.members)) - 1
     absent = everyone & ~commit.contributors
     assert commit.missing == absent | (before.missing if before else 0), place
-    first = not before and run.init == "local"
+    first = not before and not run.common
     starts, fallback = scene.starts()
     if before:
         fallback = tuples(before.centres, run.n)

@@ -10,7 +10,7 @@ from certificates import Pair
 
 from dcka.broker import BrokerUrl
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 def publish(topic: str, payload: bytes = b"", *, retained: bool = False) -> bytes:

@@ -49,7 +49,7 @@ def on_board(image, code):
         "import sys, micropython_run; sys.exit(micropython_run.run_main(['micropython', '-c', sys.argv[1]]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", command, names + ON_BOARD + code], capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", command, names + ON_BOARD + code], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

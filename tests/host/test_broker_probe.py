@@ -18,6 +18,7 @@ from dcka.broker import (
     await_broker,
     probe,
 )
+from dcka.broker.url import joined
 
 Talk = Callable[[socket.socket], None]
 
@@ -121,6 +122,7 @@ def test_an_unknown_name(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"the name {host} is not found" in str(error)
 
 
+@pytest.mark.timed
 def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
 
@@ -140,6 +142,7 @@ def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("talk", [silent, babbling])
+@pytest.mark.timed
 def test_a_server_that_never_answers_is_given_up(talk: Talk) -> None:
     with server(talk) as url:
         begun = time.monotonic()
@@ -211,6 +214,7 @@ def test_waiting_for_a_broker_that_is_just_starting() -> None:
     assert next(answers, None) is None
 
 
+@pytest.mark.timed
 def test_waiting_ends_at_its_limit_and_says_so() -> None:
     begun = time.monotonic()
     with pytest.raises(NotListening, match=r"nothing listens there.*\(tried for 0\.3 s\)$"):
@@ -218,8 +222,39 @@ def test_waiting_ends_at_its_limit_and_says_so() -> None:
     assert 0.1 < time.monotonic() - begun < 5
 
 
+@pytest.mark.timed
 def test_a_refusal_is_not_waited_for() -> None:
     begun = time.monotonic()
     with server(answering(5)) as url, pytest.raises(NotAllowed):
         await_broker(url, limit=60)
     assert time.monotonic() - begun < 10
+
+
+def test_the_first_of_several_addresses_that_lets_us_in() -> None:
+    nobody = BrokerUrl("127.0.0.1", free_port())
+    with server(answering(0)) as url:
+        assert await_broker(joined([nobody, url]), limit=10) == url
+
+
+def test_of_several_each_is_named_with_its_own_failure_and_those_that_may_start_are_waited_for() -> None:
+    nobody = BrokerUrl("127.0.0.1", free_port())
+    with server(answering(5)) as url, pytest.raises(BrokerUnavailable) as caught:
+        await_broker(joined([nobody, url]), limit=0.5)
+    said = str(caught.value)
+    assert type(caught.value) is BrokerUnavailable
+    assert said.startswith("none of the broker's 2 addresses can be used: ")
+    assert f"{nobody}: nothing listens there" in said
+    assert f"{url}: the broker wants a user name" in said
+    assert said.endswith("(tried for 0.5 s)")
+
+
+def test_of_several_that_all_refuse_nothing_is_waited_for() -> None:
+    begun = time.monotonic()
+    with server(answering(5)) as one, server(answering(5)) as other, pytest.raises(NotAllowed):
+        await_broker(joined([one, other]), limit=60)
+    assert time.monotonic() - begun < 10
+
+
+def test_one_that_hangs_leaves_time_for_the_next() -> None:
+    with server(silent) as hanging, server(answering(0)) as url:
+        assert await_broker(joined([hanging, url]), limit=3) == url

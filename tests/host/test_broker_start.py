@@ -231,6 +231,6 @@ with open_broker({engine!r}) as broker:
         port = int(parent.stdout.readline())
         assert not port_is_free(port)
         parent.send_signal(signal.SIGKILL)
-    wait_until(lambda: port_is_free(port), "the broker is gone", limit=5)
+    wait_until(lambda: port_is_free(port), "the broker is gone")
     for folder in temporary_folders.iterdir():  # a killed parent cannot remove it
         shutil.rmtree(folder)

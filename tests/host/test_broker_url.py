@@ -1,5 +1,6 @@
 """What names a broker, what does not, and that a password is never repeated."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcka.broker import BrokerUrl, BrokerUrlError, parse_broker_url
+from dcka.broker.url import CA_FILE, joined
 from dcka.errors import UsageError
 
 
@@ -138,3 +140,76 @@ def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
         else:
             assert url.host
             assert 1 <= url.port <= 65535
+
+
+# Several addresses of one broker.
+
+THREE = "mqtts://a:1,mqtts://b,mqtts://c:3"
+
+
+def test_several_addresses_are_read_and_written() -> None:
+    url = parse_broker_url(" mqtts://a:1, mqtts://b ,mqtts://c:3", {})
+    assert [(one.host, one.port, one.others) for one in url.addresses] == [
+        ("a", 1, ()),
+        ("b", 8883, ()),
+        ("c", 3, ()),
+    ]
+    assert str(url) == "mqtts://a:1,mqtts://b:8883,mqtts://c:3"
+    assert parse_broker_url(str(url), {}) == url
+    assert [str(one) for one in url.addresses] == str(url).split(",")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mqtt://a,mqtts://b", "all addresses have to be mqtts://, or none"),
+        ("mqtt://a,mqtt://a:1883", "is there twice"),
+        ("mqtt://ann@a,mqtt://b", "the same user"),
+        ("mqtt://a,b", "'a,b' is not a host's name"),
+        (",".join(f"mqtt://h{i}" for i in range(9)), "8 are the most"),
+    ],
+)
+def test_addresses_that_are_no_one_broker(text: str, says: str) -> None:
+    with pytest.raises(BrokerUrlError, match=says):
+        parse_broker_url(text, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mqtt://u:se,cret@h",
+        "mqtt://u@a,mqtt://u:secret@b",
+        "mqtt://u:secret@a,mqtt://u@b",
+    ],
+)
+def test_of_several_none_has_a_password_and_it_is_not_repeated(text: str) -> None:
+    with pytest.raises(BrokerUrlError, match="DCKA_BROKER_PASSWORD") as caught:
+        parse_broker_url(text, {})
+    assert "cret" not in str(caught.value)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 8), st.integers(1, 65535))
+def test_every_client_tries_every_address(count: int, number: int) -> None:
+    url = joined([BrokerUrl(f"h{i}") for i in range(count)])
+    assert sorted(url.for_client(number).addresses, key=str) == sorted(url.addresses, key=str)
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_clients_spread_evenly_and_so_do_those_of_a_server_that_is_lost(count: int) -> None:
+    url = joined([BrokerUrl(f"h{i}") for i in range(count)])
+    clients = range(1, count * max(1, count - 1) + 1)
+    firsts = Counter(url.for_client(number).host for number in clients)
+    assert len(firsts) == count
+    assert len(set(firsts.values())) == 1
+    lost = [url.for_client(number).addresses for number in clients if url.for_client(number).host == "h0"]
+    seconds = Counter(addresses[1].host for addresses in lost if count > 1)
+    assert len(set(seconds.values())) <= 1
+    assert len(seconds) == count - 1
+
+
+def test_what_a_node_is_told_of_several(tmp_path: Path) -> None:
+    url = parse_broker_url(THREE, {}).trusting(tmp_path / "ca.pem")
+    assert all(one.ca == tmp_path / "ca.pem" for one in url.addresses)
+    assert url.for_node(4) == {"host": "b", "port": 8883, "ca": CA_FILE, "others": [["a", 1], ["c", 3]]}
+    assert url.for_node() == {"host": "a", "port": 1, "ca": CA_FILE, "others": [["b", 8883], ["c", 3]]}

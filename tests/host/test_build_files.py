@@ -22,14 +22,14 @@ def manifest(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_the_manifest_of_this_checkout_is_whole_and_compiles(tmp_path: Path) -> None:
+def test_the_manifest_of_this_checkout_is_whole_and_compiles() -> None:
     assert firmware_folder() == ROOT / "firmware"
     files = board_files()
     assert {"boot.py", "main.py", "dcka_core/node.py", "chumicro_mqtt/client.py"} <= {
         str(f.path) for f in files
     }
     assert all(file.source.is_file() for file in files)
-    made = build(files, cache=tmp_path)
+    made = build(files)
     # What is always loaded together is one file.
     gone = {file.path for file in files if file.path.with_suffix(".mpy") not in made.files} - set(made.files)
     assert PurePosixPath("dcka_core/node.py") in gone and PurePosixPath("chumicro_mqtt/client.py") in gone
@@ -166,9 +166,9 @@ def test_what_a_killed_program_left_is_removed_and_nothing_else(
 
 
 @pytest.mark.parametrize("march", ["xtensawin", "rv32imc"])
-def test_every_module_compiles_for_the_boards(march: str, tmp_path: Path) -> None:
+def test_every_module_compiles_for_the_boards(march: str) -> None:
     """ESP32 and S3, and C3 and C6: the kernels of machine code too."""
-    made = build(board_files(), march=march, cache=tmp_path)
+    made = build(board_files(), march=march)
     assert made.left_out == ()
     kernels = [file for file in made.files if file.stem.startswith("kernel_viper")]
     assert len(kernels) == 13

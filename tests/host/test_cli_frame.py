@@ -12,7 +12,7 @@ import pytest
 
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, REPRODUCE_VERBS, VERBS, Verb
+from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, REPRODUCE_VERBS, VERBS, Verb
 
 VERB = '''
 import os, socket, sys, threading
@@ -276,6 +276,7 @@ def test_main_leaves_the_signal_handlers_as_it_found_them(play):
 TABLES = {
     "dcka": VERBS,
     "dcka board": BOARD_VERBS,
+    "dcka broker": BROKER_VERBS,
     "dcka bench": BENCH_VERBS,
     "dcka reproduce": REPRODUCE_VERBS,
 }

@@ -73,6 +73,12 @@ def test_a_whole_file_is_read():
     assert config.emulation.heap == 112 * 1024
 
 
+def test_a_broker_of_several_addresses_is_a_list_or_a_text_with_commas():
+    several = parse('[network]\nbroker = ["mqtt://10.0.0.7", "mqtt://10.0.0.8:1884"]').network.broker
+    assert str(several) == "mqtt://10.0.0.7:1883,mqtt://10.0.0.8:1884"
+    assert several == parse(f'[network]\nbroker = "{several}"').network.broker
+
+
 def test_a_brokers_password_is_in_the_environment_and_nowhere_shown(monkeypatch):
     monkeypatch.setenv("DCKA_BROKER_PASSWORD", "hunter-2")
     broker = parse('[network]\nbroker = "mqtt://ann@[::1]:1884"').network.broker
@@ -92,6 +98,9 @@ BAD_VALUES = [
     ("network", 'nodes = ["a"]', ['"a"', "whole numbers"]),
     ("network", "nodes = []", ["no nodes"]),
     ("network", "broker = 5", ["5", "embedded", "mqtt://"]),
+    ("network", "broker = []", ["embedded", "a list"]),
+    ("network", 'broker = ["mqtt://a", "mqtts://b"]', ["mqtt://a", "or none"]),
+    ("network", 'broker = ["mqtt://a", "embedded"]', ["embedded", "mqtt://"]),
     ("network", 'broker = "http://x"', ["'http://x'", "embedded", "mqtt://"]),
     ("network", 'broker = "localhost:1883"', ["'localhost:1883'", "mqtt://localhost:1883"]),
     ("network", 'broker = "mqtt://"', ["'mqtt://'", "host"]),

@@ -1,11 +1,13 @@
-"""Laws of whole runs of `tree`, on networks, data and faults drawn by hypothesis: tests/core's loops, wider."""
+"""Laws of runs of `tree` and of seedings, on networks, data and faults drawn by hypothesis: wider than tests/core."""
 
 from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liars import suspects
 from plain_kmeans import flat
 from scenes import Scene, radio, shortest_tree
+from seeding_scenes import SeedingScene, check_draws
 from tree_laws import check_laws, kept
 
 from dcka_core.ticks import PERIOD
@@ -72,7 +74,7 @@ def scenes(draw: Any, most: int = 12) -> Scene:
         data,
         shortest_tree(near, ids[0]),
         near=near,
-        init=draw(st.sampled_from(["local", "shared"])),
+        init=draw(st.sampled_from(["local", "sorted", "snake", "shared"])),
         max_steps=draw(st.integers(1, 8)),
         k=draw(st.integers(1, 3)),
     )
@@ -122,6 +124,7 @@ def mend(scene: Scene, away: set[int]) -> None:
             bus.kill(node)
     assert bus.run(bus.all_done, 100_000), scene.told()
     bus.settle()
+    assert suspects(scene) == []
 
 
 @laws
@@ -181,3 +184,31 @@ def test_without_loss_it_is_the_central_result_in_any_order_and_at_any_time(
     assert bus.elapsed == 0
     assert check_laws(scene) == step
     assert {commit.epoch[0] for _, commit in kept(scene)} == {0}
+
+
+@st.composite
+def seedings(draw: Any, most: int = 8) -> SeedingScene:
+    """A network that draws points, some of which many nodes have, traced."""
+    ids, near = draw(networks(most))
+    data = {}
+    for node in ids:
+        count = draw(st.integers(0, 6))
+        data[node] = draw(st.lists(coordinates, min_size=2 * count, max_size=2 * count))
+    tree = shortest_tree(near, ids[0])
+    scene = SeedingScene(data, tree, near=near, k=draw(st.integers(1, 6)), seed=draw(st.integers(0, 9)))
+    scene.bus.trace = []
+    return scene
+
+
+@settings(laws, max_examples=60)
+@given(seedings(), faults, troubles)
+def test_whatever_happens_in_a_seeding_each_commit_is_what_its_contributors_draw(
+    scene: SeedingScene, fault: Faults, events: list[Trouble]
+) -> None:
+    scene.bus.faults(*fault)
+    disturb(scene, events)
+    mend(scene, set())
+    check_draws(scene)
+    *_, missing = scene.final()
+    if not missing:
+        assert scene.drawn(next(iter(scene.data))) == scene.expected()

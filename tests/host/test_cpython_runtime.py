@@ -217,6 +217,7 @@ def test_two_of_one_id_throw_each_other_out_less_and_less_often(
     assert all(one < links.SHORT_CAP_S for one in pauses)
 
 
+@pytest.mark.timed
 def test_two_hundred_nodes_are_online_soon(make_nodes: MakeNodes, watcher: TestClient) -> None:
     begun = time.monotonic()
     nodes = make_nodes(*range(1, 201))

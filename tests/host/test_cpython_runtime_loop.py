@@ -1,5 +1,6 @@
 """The loop that all nodes of a process live by, and the gate through which they find their broker."""
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from dcka.emulation import gate as gates
 from dcka.emulation.gate import Gate
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def turn_until(loop: Loop, condition: Callable[[], bool]) -> None:
         loop.turn(0.5)
 
 
+@pytest.mark.timed
 def test_deadlines_are_called_once_and_in_time(loop: Loop) -> None:
     called: list[float] = []
     due = time.monotonic() + 0.05
@@ -172,3 +174,29 @@ def test_a_port_that_never_answers_is_given_up_and_tried_again(
         gate.close()
         for filler in fillers:
             filler.close()
+
+
+def test_a_gate_that_is_shut_sends_on_who_has_another_and_keeps_who_has_not() -> None:
+    """Who has nowhere else to go waits until it opens."""
+    with contextlib.closing(Loop()) as loop, socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            shut = listener.getsockname()[1]
+        gate = Gate(loop, "127.0.0.1", shut)
+        other = Gate(loop, "127.0.0.1", elsewhere.getsockname()[1])
+        came: list[str] = []
+        gate.ask(lambda address: came.append("stayed"))
+        gate.ask(
+            lambda address: came.append("first"), lambda: other.ask(lambda address: came.append("second"))
+        )
+        deadline = time.monotonic() + 10
+        while not came:
+            assert time.monotonic() < deadline
+            loop.turn(0.05)
+        assert came == ["second"]
+        with socket.create_server(("127.0.0.1", shut)):
+            while len(came) == 1:
+                assert time.monotonic() < deadline
+                loop.turn(0.05)
+        assert came == ["second", "stayed"]
+        gate.close()
+        other.close()

@@ -113,7 +113,7 @@ with CPythonNetwork("demo", [1], BrokerUrl("127.0.0.1", 1)) as network:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         parent.kill()
-    wait_until(lambda: not is_running(pid), "the nodes' process is gone", limit=5)
+    wait_until(lambda: not is_running(pid), "the nodes' process is gone")
     called = subprocess.run(
         [sys.executable, "-m", "dcka.emulation.cpython_process"],
         stdin=subprocess.DEVNULL,

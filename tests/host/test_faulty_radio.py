@@ -207,6 +207,7 @@ def test_a_node_that_goes_is_gone_for_the_broker_too():
 
 
 @pytest.mark.parametrize("faults", [Faults(loss=0.1), Faults(delay_ms=10_000), Faults(reorder=0.9)])
+@pytest.mark.timed
 def test_its_end_is_soon_and_whole_whatever_is_on_its_way(faults):
     before = threading.active_count()
     with FakeBroker() as broker:

@@ -170,6 +170,20 @@ def test_a_survey_is_told_without_an_ssd_and_leads_to_widths(state):
     ]
 
 
+def test_a_score_is_told_without_an_ssd(state):
+    text = _told(state, "run", run_record(kind="score", k=4))
+    assert text == "run 1: score, in which 3 nodes judge a clustering with K = 4"
+    assert _told(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 77}) == "run 1: step 1"
+
+
+def test_a_seeding_is_told_without_an_ssd(state):
+    text = _told(state, "run", run_record(kind="seeding", k=4))
+    assert text == "run 1: seeding, in which 3 nodes draw K = 4 of their readings as a start"
+    assert _told(state, "step/2", {"v": 1, "run": 1, "step": 0, "ssd": 0}) == "run 1: step 1"
+    done = {"v": 1, "run": 1, "node": 2, "steps": 4, "converged": False, "missing": []}
+    assert _told(state, "result/2", done) == "run 1: node 2 is done after 4 steps"
+
+
 def _told(state, suffix, record):
     """The text of the one event that comes of it."""
     take(state, suffix, record)

@@ -149,6 +149,7 @@ def test_a_broker_that_is_not_there_yet_is_waited_for(own_broker):
         (BrokerUrl("no-such-host.invalid"), NameUnknown),
     ],
 )
+@pytest.mark.timed
 def test_each_way_to_have_no_broker_has_its_own_sentence(url, error):
     begun = time.monotonic()
     with pytest.raises(error) as caught, Connection(url, NET, limit=0.5):
@@ -157,6 +158,7 @@ def test_each_way_to_have_no_broker_has_its_own_sentence(url, error):
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.timed
 def test_a_server_that_says_nothing_is_left_after_the_limit():
     begun = time.monotonic()
     with (
@@ -177,6 +179,7 @@ def test_a_wrong_password_is_named_and_a_right_one_gets_in(tmp_path):
             connection.flush()
 
 
+@pytest.mark.timed
 def test_leaving_takes_no_time_when_the_broker_is_gone(own_broker):
     with Connection(own_broker.address, NET) as connection:
         connection.subscribe("status/+")

@@ -312,7 +312,7 @@ with MicroPythonNetwork("demo", [1, 2, 3], broker, folder=folder, firmware=made)
         pids = [int(word) for word in parent.stdout.readline().split()]
         assert len(pids) == 3
         parent.kill()
-    wait_until(lambda: not any(map(is_running, pids)), "the nodes are gone", limit=5)
+    wait_until(lambda: not any(map(is_running, pids)), "the nodes are gone")
 
 
 def test_the_firmware_comes_online_and_its_will_goes_out_at_a_power_cut() -> None:

@@ -180,6 +180,8 @@ def test_other_refusals(folder, made):
         init(network(name="cellar"), folder, Wishes())
     with pytest.raises(UsageError, match="port 7000 is for nodes: host and monitor need another"):
         init(network(), folder, Wishes(port=7000, host_port=7000))
+    with pytest.raises(UsageError, match="--bind nonsense: that is no address of this computer"):
+        init(network(), folder, Wishes(bind=("nonsense",)))
     with pytest.raises(UsageError, match="there is no port 65536"):
         init(network(), folder, Wishes(port=65535))
 

@@ -59,4 +59,4 @@ def esptool(board, *words):
         "--after",
         "no-reset",
     ]
-    return subprocess.run([*base, *words], capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([*base, *words], capture_output=True, text=True, timeout=120, check=False)

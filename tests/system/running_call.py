@@ -44,16 +44,16 @@ class Call:
             for line in stream:
                 take(line.rstrip("\n"))
 
-    def line(self) -> str:
+    def line(self, limit_s: float = LIMIT_S) -> str:
         """The next line on stdout."""
         try:
-            return self._lines.get(timeout=LIMIT_S)
+            return self._lines.get(timeout=limit_s)
         except queue.Empty:
             raise AssertionError(f"nothing on stdout; on stderr: {self.errors}") from None
 
-    def record(self) -> dict[str, Any]:
+    def record(self, limit_s: float = LIMIT_S) -> dict[str, Any]:
         """The JSON object of --json."""
-        record: dict[str, Any] = json.loads(self.line())
+        record: dict[str, Any] = json.loads(self.line(limit_s))
         return record
 
     def said(self, words: str) -> str:

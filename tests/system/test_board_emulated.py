@@ -105,7 +105,7 @@ def test_ctrl_c_never_breaks_a_file_system_that_is_being_written(board):
             repl.exec_raw_no_follow("work()")
             time.sleep(0.0007 * number)  # another place in the program each time: no wait for anything
             repl.serial.write(b"\x03")
-            assert b"KeyboardInterrupt" in repl.follow(timeout=5)[1]
+            assert b"KeyboardInterrupt" in repl.follow(timeout=LIMIT_S)[1]
             assert repl.exec("print(1)") == b"1\r\n"
     board.power_off()
     assert set(board.files()) <= {f"f{i}" for i in range(5)}
@@ -166,7 +166,7 @@ def test_power_cut_in_any_write_leaves_the_old_or_the_new(tmp_path):
                 board.cut_after_writes(count)
                 repl.exec_raw_no_follow(code)
                 if count == NEVER:
-                    repl.follow(timeout=5)
+                    repl.follow(timeout=LIMIT_S)
                 else:
                     wait_until(lambda: not board.on, f"the cut after {count} writes")
             if count == NEVER and not counts:

@@ -137,6 +137,6 @@ def test_esptool_is_in_no_process_of_ours() -> None:
     )
     with MockBoard() as board:
         answer = subprocess.run(
-            [sys.executable, "-c", code, board.port], capture_output=True, text=True, timeout=30, check=True
+            [sys.executable, "-c", code, board.port], capture_output=True, text=True, timeout=120, check=True
         )
     assert answer.stdout.split("\n")[:2] == [board.mac, "[]"]

@@ -38,6 +38,7 @@ def flashed(board: MockBoard, **settings: Any) -> FlashOutcome:
     return outcome
 
 
+@pytest.mark.timed
 def test_a_silent_port_is_known_for_one_within_five_seconds() -> None:
     with MockBoard() as board:
         board.silent = True
@@ -140,7 +141,7 @@ def test_a_busy_port_is_refused_with_its_holder_and_not_opened() -> None:
         with pytest.raises(PortBusy, match=rf"pid {process.pid}"):
             detect(board.port)
         assert flashed(board).exit_code == PortBusy.exit_code
-        process.communicate(b"\n", timeout=10)
+        process.communicate(b"\n", timeout=120)
         assert board.opened == 0
 
 

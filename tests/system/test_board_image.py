@@ -90,7 +90,7 @@ def test_blank_boards_become_nodes_that_run(folder):
 
 def test_a_board_of_another_chip_is_left_as_it_is(folder):
     with EmulatedBoard(folder / "board", chip="esp32c3", extra_files={"mine.py": b"1\n"}) as board:
-        with serial.Serial(board.port, timeout=10) as line:
+        with serial.Serial(board.port, timeout=120) as line:
             line.write(b"\x03")
             line.read_until(b">>> ")
         before = board.flash()

@@ -176,6 +176,7 @@ def test_a_start_that_we_interrupted_does_not_count_as_failed(board_with):
         assert repl.value("open('/failed.txt').read()") == "5"
 
 
+@pytest.mark.timed
 def test_silence_ends_in_time_with_the_port_closed(board_with):
     board = board_with(faults=Faults(silent=True))
     took, words = seconds_to_fail(BoardSilent, lambda: open_repl(board.port, 1.0).__enter__())
@@ -204,6 +205,7 @@ def test_the_patience_is_below_twenty_seconds():
     assert open_repl.__wrapped__.__defaults__[0] <= 18.0
 
 
+@pytest.mark.timed
 def test_a_program_that_nothing_stops_is_told_with_its_words(board_with):
     board = board_with({"main.py": DEAF})
     await_line(board, "deaf")
@@ -334,6 +336,7 @@ def test_a_main_py_of_somebody_elses_and_none_are_told_apart(board_with):
     assert (installed.foreign, installed.folder, installed.hashes) == (False, None, {})
 
 
+@pytest.mark.timed
 def test_a_port_that_echoes_what_it_gets_is_no_board():
     """A loop-back plug, or a terminal that echoes: the sum that is asked for is not in it."""
     main, side = pty.openpty()

@@ -76,7 +76,7 @@ def test_a_signal_ends_it_with_all_that_it_started(tmp_path, number):
                 assert time.monotonic() < deadline and running.poll() is None
                 time.sleep(0.02)
             running.send_signal(number)
-            said, _ = running.communicate(timeout=30)
+            said, _ = running.communicate(timeout=120)
         assert running.returncode == 128 + number
         assert said == b""
         deadline = time.monotonic() + 10

@@ -238,5 +238,5 @@ def test_two_nodes_of_one_id_are_named_before_a_run():
                 said.append(str(error))
             return any("use the same id" in sentence for sentence in said)
 
-        wait_until(refused, "the twins are found", limit=30)
+        wait_until(refused, "the twins are found")
     assert said[-1].startswith("node 2: ")

@@ -157,7 +157,7 @@ def test_it_ends_by_itself_after_the_time_that_is_given(folder):
 def test_a_broker_that_is_not_there_is_a_sentence(folder):
     done = subprocess.run(
         [sys.executable, "-m", "dcka.cli", "monitor", "--broker", "mqtt://user:secret@127.0.0.1:1", "--json"],
-        cwd=folder, capture_output=True, text=True, timeout=30,
+        cwd=folder, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stdout == ""

@@ -38,7 +38,7 @@ def test_the_promised_sizes_pass(
         driver.online(IDS)
         for number, kind in enumerate(kinds, 1):
             record = driver.prepare(number, kind, dataset, GRAPH, k=k, max_steps=12)
-            driver.finish(record, limit=40)
+            driver.finish(record)
         assert nodes.failures() == []
 
 

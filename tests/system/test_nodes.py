@@ -156,5 +156,5 @@ def test_a_run_is_finished_on_the_smallest_heap_that_is_promised(
         driver = hand(broker)
         driver.online(IDS)
         for number, kind in ((1, "gossip"), (2, "tree")):
-            driver.finish(driver.prepare(number, kind, large, graph), limit=30)
+            driver.finish(driver.prepare(number, kind, large, graph))
         assert nodes.failures() == []

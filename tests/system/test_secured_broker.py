@@ -1,5 +1,6 @@
 """A broker with locks in use: credentials change or die while everybody else stays connected, and what it refuses."""
 
+import json
 import re
 import ssl
 from contextlib import ExitStack, contextmanager
@@ -64,6 +65,19 @@ def test_rotation_ends_the_old_password_and_disturbs_nobody_else(network):
         assert network.prove().wrong == []
 
 
+def test_a_node_that_is_cut_off_is_offline_for_everybody(network):
+    status = {"v": 1, "node": 1, "boot": 3, "nonce": 7}
+    with network.up(), _connected(network, 1) as there:
+        there["n1"].publish("status/1", {**status, "state": "ready", "step": 4}, retain=True)
+        there["n1"].flush()
+        rotate(network.config, network.folder, network.doors, "1")
+        there["host"].subscribe("status/1")
+        said = there["host"].next(LIMIT_S)
+        assert isinstance(said, Message)
+        assert said.retained
+        assert json.loads(said.payload) == {**status, "state": "offline"}
+
+
 def test_roles_can_be_rotated_too(network):
     with network.up(), _connected(network, 2) as there:
         for role in (MONITOR, "host"):
@@ -117,6 +131,18 @@ def test_a_lost_node_is_shut_out_and_nothing_of_it_is_left(network):
         remove(network.config, network.folder, network.doors, "2")
         proof = network.prove()
         assert (proof.nodes, proof.wrong) == ((1, 3), [])
+
+
+def test_a_node_that_is_no_more_in_the_network_file_is_cleared_all_the_same(network):
+    with network.up(), _connected(network, 3) as there:
+        there["n3"].publish("status/3", b"left", retain=True)
+        there["n3"].flush()
+        network.config = network.config.replaced("network", nodes=2)
+        done = remove(network.config, network.folder, network.doors, "3")
+        assert (done.cleared, done.reloaded, done.in_network_file) == (("status/3",), True, False)
+        wait_until(lambda: not there["n3"].connected, "its connection is ended")
+        assert _retained(there["host"], "status/3") == set()
+        assert network.doors.removed == ()
 
 
 def _retained(connection, *filters):
@@ -238,7 +264,7 @@ def test_the_network_file_has_changed_since(network):
     with (
         pytest.raises(
             UsageError,
-            match=r"n4 has no password in .*: network.toml has changed; run dcka broker init again",
+            match=r"n4 has no password in .*: dcka broker init makes one",
         ),
         network.up(),
     ):

@@ -20,7 +20,7 @@ from dcka.broker.encryption import broker_context
 from dcka.cli import main
 from dcka.datasets.nine_gaussians import gaussians
 from dcka.emulation.cpython import CPythonNetwork
-from dcka.emulation.gate import Gate
+from dcka.emulation.gate import Gate, Gates
 from dcka.emulation.link import Link
 from dcka.emulation.loop import Loop
 from dcka.emulation.micropython import MicroPythonNetwork
@@ -141,6 +141,7 @@ def test_a_system_that_knows_no_such_authority_says_what_to_write(trust: Trust) 
     assert 'name its file with ca = "FILE.pem" under [network]' in str(caught.value)
 
 
+@pytest.mark.timed
 def test_a_silent_server_is_given_up(trust: Trust) -> None:
     begun = time.monotonic()
     with silent_server() as server, pytest.raises(NoAnswer, match="says nothing about encryption"):
@@ -148,6 +149,7 @@ def test_a_silent_server_is_given_up(trust: Trust) -> None:
     assert time.monotonic() - begun < 3
 
 
+@pytest.mark.timed
 def test_a_silent_server_holds_no_emulated_node(trust: Trust) -> None:
     with silent_server() as server:
         url = replace(trust.url(server.port), host=server.host)
@@ -202,8 +204,8 @@ def test_what_comes_in_one_record_is_taken_at_once_by_an_emulated_node(trust: Tr
             "max_message": 1024,
             "keepalive": 10,
         }
-        gate = Gate(loop, url.host, port, broker_context(url, 1.0))
-        link = Link(settings, ("w", "x"), loop, gate, lambda: None)
+        gates = Gates(loop, url, 1.0)
+        link = Link(settings, ("w", "x"), loop, gates, lambda: None)
         link.open()
         deadline = time.monotonic() + LIMIT_S
         try:
@@ -214,7 +216,7 @@ def test_what_comes_in_one_record_is_taken_at_once_by_an_emulated_node(trust: Tr
         finally:
             over.set()
             link.cut()
-            gate.close()
+            gates.close()
             loop.close()
 
 
@@ -262,6 +264,7 @@ def test_a_micropython_node_without_an_authority_is_refused_and_one_of_cpython_a
     CPythonNetwork("t", [1], url)
 
 
+@pytest.mark.timed
 def test_the_command_line_reads_the_authority_beside_the_network_file(
     trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,7 +61,7 @@ def started(folder: Path, **wanted: Any) -> Iterator[Callable[[], Any]]:
     )
 
     def answer() -> Any:
-        output, _ = child.communicate(timeout=30)
+        output, _ = child.communicate(timeout=120)
         assert child.returncode == 0, output
         return json.loads(output)
 
@@ -255,3 +255,44 @@ def test_a_time_server_that_tells_nonsense_is_not_believed(trust: Trust, tmp_pat
     (tmp_path / "ntptime.py").write_text("def settime():\n    pass\n")
     reason, more = failure(connect(tmp_path, "localhost", free_port(), trust.ours.certificate))
     assert (reason, more) == ("clock", "the time server says 2000")
+
+
+# Several addresses: whoever finds nobody at one goes on to the next, and the names of both are verified.
+
+
+def connect_to_several(folder: Path, places: list[tuple[str, int]], ca: Path | None, attempts: int) -> Any:
+    (host, port), *others = places
+    broker: dict[str, object] = {"host": host, "port": port, "others": others}
+    if ca is not None:
+        broker["ca"] = str(ca)
+    with started(folder, broker=broker, attempts=attempts) as answer:
+        return answer()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_each_address_has_its_turn(trust: Trust, tmp_path: Path, encrypted: bool) -> None:
+    ca = trust.ours.certificate if encrypted else None
+    with mosquitto_with(trust.good, tmp_path) as broker:
+        port = broker.tls_port if encrypted else broker.plain.port
+        places = [("127.0.0.1", free_port()), ("127.0.0.1", free_port()), ("localhost", port)]
+        answer = connect_to_several(tmp_path, places, ca, 9)
+    assert answer["up"]
+    assert [reason for reason, _ in answer["failures"]] == ["refused", "refused"]
+
+
+def test_where_all_are_away_each_is_tried_again_and_again(trust: Trust, tmp_path: Path) -> None:
+    answer = connect_to_several(tmp_path, [("127.0.0.1", free_port()) for _ in range(3)], None, 7)
+    assert not answer["up"]
+    assert [reason for reason, _ in answer["failures"]] == ["refused"] * 7
+    assert answer["worst_ms"] < 1000
+
+
+def test_the_certificate_has_to_be_for_the_name_of_that_very_address(trust: Trust, tmp_path: Path) -> None:
+    other = trust.ours.server("for-another-name", ["elsewhere.example"])
+    with mosquitto_with(other, tmp_path) as wrong, mosquitto_with(trust.good, tmp_path) as right:
+        places = [("localhost", wrong.tls_port), ("localhost", right.tls_port)]
+        answer = connect_to_several(tmp_path, places, trust.ours.certificate, 9)
+    assert answer["up"]
+    [(reason, more)] = answer["failures"]
+    assert reason == "certificate"
+    assert "expected CN" in more

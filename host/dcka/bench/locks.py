@@ -1,4 +1,4 @@
-"""A mosquitto with locks for benchmarks: encrypted, with passwords and rules that can be changed, on free loopback ports.
+"""A mosquitto with locks for benchmarks: encrypted, with passwords and rules that can be changed; on loopback.
 
 `dcka broker init` makes the real thing. This one can be made wrong on purpose: an expired certificate, one of a foreign
 authority, other passwords, a rule that denies.

@@ -106,8 +106,9 @@ def await_broker(url: BrokerUrl, limit: float = TIMEOUT_S) -> BrokerUrl:
     failures: dict[BrokerUrl, BrokerUnavailable] = {}
     left = list(url.addresses)
     while left:
-        for place, address in enumerate(tuple(left)):
-            share = (deadline - time.monotonic()) / (len(left) - place)
+        turn = tuple(left)
+        for place, address in enumerate(turn):
+            share = (deadline - time.monotonic()) / (len(turn) - place)
             try:
                 probe(address, max(0.05, share))
             except (NotListening, NoAnswer) as error:

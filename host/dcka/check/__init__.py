@@ -1,8 +1,10 @@
 """Check the outcome of a run against the reference, which shares no code with the nodes."""
 
+from dcka.check.choice import Chosen
 from dcka.check.judge import Surveyed, check
+from dcka.check.score import check_score
 from dcka.check.seeding import check_seeding
 from dcka.check.survey import check_survey
 from dcka.check.verdict import Verdict
 
-__all__ = ["Surveyed", "Verdict", "check", "check_seeding", "check_survey"]
+__all__ = ["Chosen", "Surveyed", "Verdict", "check", "check_score", "check_seeding", "check_survey"]

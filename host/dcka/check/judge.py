@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dcka.check.choice import Chosen, check_choice
 from dcka.check.gossip import check_gossip
 from dcka.check.seeding import check_start
 from dcka.check.subject import bring_together
@@ -23,7 +24,11 @@ class Surveyed:
 
 
 def check(
-    outcome: Outcome, dataset: Dataset, surveyed: Surveyed | None = None, seeded: Outcome | None = None
+    outcome: Outcome,
+    dataset: Dataset,
+    surveyed: Surveyed | None = None,
+    seeded: Outcome | None = None,
+    chosen: Chosen | None = None,
 ) -> Verdict:
     """Whether the nodes came to what the reference says they have to.
 
@@ -31,10 +36,10 @@ def check(
     step every node put in the sums of its own readings and came to Σu/Σm within the tolerance, and the final SSD
     is CKA's. A run that did not finish, or is of another data set, fails. Whatever is wrong with an outcome is a
     reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves; `seeded`:
-    where they drew the start. What fails there makes the run fail that went by it.
+    where they drew the start; `chosen`: how K was found. What fails there makes the run fail that went by it.
     """
     found = Findings(outcome.kind)
-    found.figures["survey"] = found.figures["seeding"] = None
+    found.figures["survey"] = found.figures["seeding"] = found.figures["choice"] = None
     whole = bring_together(outcome, dataset, found)
     if dataset.agreed is not None:
         _check_agreed(dataset, surveyed, found)
@@ -56,6 +61,8 @@ def check(
         check_gossip(whole, found)
     for node, said in struck.items():
         found.hold(struck_words(node, said))
+    if whole is not None and chosen is not None:
+        check_choice(outcome, chosen, dataset, found)
     return found.verdict()
 
 

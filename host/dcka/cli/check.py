@@ -10,7 +10,7 @@ from dcka.cli.output import Output
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
-    from dcka.check import Surveyed
+    from dcka.check import Surveyed, Verdict
     from dcka.config import State
     from dcka.inject.dataset import Dataset
     from dcka.runs.outcome import Outcome
@@ -52,28 +52,15 @@ def command(
     of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
     the sums of its own readings, and have come to their quotient within the tolerance. Where the nodes agreed on the
     range of their readings, that is checked too, with each node's points; and where they drew the start, whether it is
-    what the reference draws. The exit code is 0 for PASS
-    and 1 for PARTIAL and FAIL.
+    what the reference draws; and where K was found by dcka run --k auto, the indices of every K. The exit code is 0 for
+    PASS and 1 for PARTIAL and FAIL.
     """
-    from dcka.check import check, check_seeding, check_survey
     from dcka.config import State, find_network_file
-    from dcka.inject.dataset import Dataset
-    from dcka.inject.readings import ReadingSet
-    from dcka.runs.held import kept_here
     from dcka.runs.outcome import Outcome
-    from dcka.runs.plan import SEEDING, SURVEY
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
     outcome = Outcome.load(kept, run)
-    if outcome.kind == SURVEY:
-        verdict = check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept))
-        dataset = None
-    elif outcome.kind == SEEDING:
-        verdict = check_seeding(outcome, Dataset.load(kept.folder))
-        dataset = None
-    else:
-        dataset = Dataset.load(kept.folder)
-        verdict = check(outcome, dataset, _surveyed(dataset, kept), _seeded(outcome, kept))
+    verdict, dataset = _judged(outcome, kept)
     if picture is not None and dataset is None:
         raise UsageError(
             f"run {outcome.run} is a {outcome.kind}, of which there is no picture: draw the run that came after it"
@@ -89,6 +76,26 @@ def command(
     lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
+
+
+def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None]":
+    """The verdict, and the data set of a run of which there can be a picture."""
+    from dcka.check import Chosen, check, check_score, check_seeding, check_survey
+    from dcka.choosing.plan_score import SCORE
+    from dcka.inject.dataset import Dataset
+    from dcka.inject.readings import ReadingSet
+    from dcka.runs.held import kept_here
+    from dcka.runs.plan import SEEDING, SURVEY
+
+    if outcome.kind == SURVEY:
+        return check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept)), None
+    dataset = Dataset.load(kept.folder)
+    if outcome.kind == SEEDING:
+        return check_seeding(outcome, dataset), None
+    if outcome.kind == SCORE:
+        return check_score(outcome, dataset), None
+    chosen = Chosen.load(kept, outcome.run)
+    return check(outcome, dataset, _surveyed(dataset, kept), _seeded(outcome, kept), chosen), dataset
 
 
 def _seeded(outcome: "Outcome", kept: "State") -> "Outcome | None":

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     ),
 )
 @click.option("--schedule", metavar="KIND", help="tree (exact) or gossip (the paper's).")
-@click.option("--k", metavar="K", help="Clusters; auto: as many as the readings speak for.")
+@click.option(
+    "--k",
+    metavar="K",
+    help="Clusters; auto: as many as the readings speak for, from kmeans++ where --init is not given.",
+)
 @auto_options
 @init_choice
 @click.option("--seed", type=int, metavar="N", help="Of the start.")
@@ -109,7 +113,8 @@ def command(
 
     auto = {name: given.pop(name) for name in AUTO}
     wish = auto_wish(k, auto, given)
-    config = configuration(network).replaced("run", None, k=None if wish else _number(k), **given)
+    number = None if wish else _number(k)
+    config = configuration(network).replaced("run", None, k=number, **given)
     config = config.replaced("data", None, range=range, tail=tail, scale=scale)
     require_quantile(tail, config.data.range)
     folder = state_of(config, state)

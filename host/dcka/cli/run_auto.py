@@ -1,5 +1,6 @@
 """`dcka run --k auto`: the options, what is shown meanwhile, and what it prints."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,15 @@ AUTO = ("k_range", "starts", "choose", "gap_sets", "report")
 """What goes with --k auto alone, as click names it."""
 GAP_POINTS = 20_000
 """The gap statistic clusters 21 data sets as large as the readings; up to so many that is a matter of seconds."""
+
+
+@dataclass(frozen=True)
+class AutoWish:
+    """`search`: the wish itself. `gap_asked`: whether the gap statistic was named. `report`: the report's folder."""
+
+    search: "Wish"
+    gap_asked: bool
+    report: Path | None
 
 
 def auto_options(command: Decorated) -> Decorated:
@@ -58,7 +68,7 @@ def auto_options(command: Decorated) -> Decorated:
     return command
 
 
-def auto_wish(k: str | None, auto: Json, given: Json) -> "AutoWish | None":
+def auto_wish(k: str | None, auto: Json, given: Json) -> AutoWish | None:
     """What is asked for; None where K is given. Sets `given`'s `init` where none is named. Raises UsageError."""
     from dcka.choosing.wish import DEFAULT_INIT, Wish, range_of
 
@@ -77,15 +87,6 @@ def auto_wish(k: str | None, auto: Json, given: Json) -> "AutoWish | None":
     return AutoWish(Wish(**values), "gap_sets" in said or values.get("rule") == "gap", auto["report"])
 
 
-class AutoWish:
-    """`search`: the wish itself. `gap_asked`: whether the gap statistic was named. `report`: the report's folder."""
-
-    def __init__(self, search: "Wish", gap_asked: bool, report: Path | None) -> None:
-        self.search = search
-        self.gap_asked = gap_asked
-        self.report = report
-
-
 def run_auto(
     connection: "Connection",
     config: "Config",
@@ -100,6 +101,7 @@ def run_auto(
     from dcka.choosing.rules import Point
     from dcka.choosing.search import Search
     from dcka.choosing.words import line_of
+    from dcka.runs.seed import PLUS, revealed
 
     view.handlers |= {
         "trying": lambda data: _trying(view, wish.search, data),
@@ -122,6 +124,8 @@ def run_auto(
         partial=allow_partial,
         on_event=view.take,
     )
+    if config.run.init == PLUS:
+        view.output.say(f"note: {revealed(wish.search.high * wish.search.starts)}; --init snake reveals none")
     found = search.run(_gaps(config, held, folder, wish, view))
     found.outcome.save(folder)
     found.choice.save(folder)

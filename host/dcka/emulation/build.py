@@ -6,17 +6,13 @@ points and K = 20 don't fit 128 KB. A crashed node's traceback names modules and
 """
 
 import contextlib
-import hashlib
 import importlib.util
 import json
 import os
 import platform
 import re
 import shutil
-import stat
 import subprocess
-import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -24,10 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from dcka import firmware_source
-from dcka.emulation import prepare as preparing
+from dcka.emulation.cache import KEEP_S, user_cache
 from dcka.emulation.errors import BuildError
-from dcka.emulation.prepare import is_compiled, prepare
+from dcka.emulation.prepare import is_compiled
+from dcka.emulation.prepared import content_key, prepared_once
 from dcka.firmware_files import BoardFile, board_files
 from dcka.firmware_source import module_name
 
@@ -35,7 +31,6 @@ __all__ = ["Build", "BuildError", "build", "find_mpy_cross", "host_march", "inst
 
 NO_NATIVE_CODE = "none"
 COMPILE_S = 30.0  # one file takes milliseconds
-KEEP_S = 14 * 24 * 3600.0  # a build that nobody has used for two weeks leaves the cache
 
 _RECORD = "build.json"
 
@@ -92,7 +87,7 @@ def build(
     compiler = None if source else find_mpy_cross()
     architecture = march or host_march()
     try:
-        home = (_user_cache() if cache is None else cache) / "firmware"
+        home = (user_cache() if cache is None else cache) / "firmware"
         home.mkdir(parents=True, exist_ok=True)
         folder = home / _key(chosen, architecture, compiler)
         with contextlib.suppress(FileNotFoundError):
@@ -127,16 +122,7 @@ def install(finished: Build, destination: Path) -> None:
 
 def _key(files: Sequence[BoardFile], march: str, compiler: Path | None) -> str:
     """Over all that decides what is compiled: sources, compiler, and the code here that prepares the sources."""
-    digest = hashlib.sha256(f"{march}\0{sys.version_info[:2]}\0{_version(compiler)}".encode())
-    steps = sorted(Path(firmware_source.__file__).parent.glob("*.py"))
-    for module in (*steps, Path(preparing.__file__), Path(__file__)):
-        digest.update(module.read_bytes())
-    for file in files:
-        content = file.source.read_bytes()
-        digest.update(f"\0{file.path}\0{file.unused}\0{file.idle}\0{file.asked}\0{file.library}\0".encode())
-        digest.update(f"{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:32]
+    return content_key(files, march, _version(compiler), Path(__file__).read_text("utf-8"))
 
 
 def _version(compiler: Path | None) -> str:
@@ -170,7 +156,9 @@ def _make(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path |
             made = [_copy(aside / "files", file) for file in files]
             record: dict[str, object] = {"files": list(map(str, made)), "left_out": [], "names": {}}
         else:
-            record = _compile_all(aside / "files", files, march, compiler)
+            record = _compile_all(
+                aside / "files", folder.parent.with_name("prepared"), files, march, compiler
+            )
         (aside / _RECORD).write_text(json.dumps(record), encoding="utf-8")
         _publish(aside, folder)
     finally:
@@ -187,9 +175,11 @@ def _publish(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def _compile_all(folder: Path, files: Sequence[BoardFile], march: str, compiler: Path) -> dict[str, object]:
+def _compile_all(
+    folder: Path, store: Path, files: Sequence[BoardFile], march: str, compiler: Path
+) -> dict[str, object]:
     """What `_load` reads: the paths on the board, those that have to be left out; and `Build.names`."""
-    prepared = prepare(files)
+    prepared = prepared_once(files, store)
     chosen = [file for file in files if not is_compiled(file) or file.path in prepared.texts]
 
     def make(file: BoardFile) -> PurePosixPath | None:
@@ -249,27 +239,6 @@ def _compile_error(file: BoardFile, said: str) -> str:
     place = f"{file.source}, line {line[-1]}" if line else str(file.source)
     last = said.strip().rpartition("\n")[2]
     return f"{place}: {last or 'mpy-cross fails without a word'}"
-
-
-def _user_cache() -> Path:
-    """Where this user's programs keep what they can make again; a private temporary folder without one."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "dcka"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass  # no home, or one that is read-only, as in many containers
-    folder = Path(tempfile.gettempdir()) / f"dcka-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise BuildError(f"{folder} belongs to somebody else: remove it, or set XDG_CACHE_HOME")
-    return folder
 
 
 def _remove_old(home: Path) -> None:

@@ -14,8 +14,9 @@ import numpy as np
 from dcka.engine.compiled import Floats
 from dcka.engine.runs import EngineError, lloyd, prepare, table_of
 
-STARTS = 5
-"""Of k-means++ for each K, of readings and of reference sets alike: what is left of a local optimum is in both."""
+STARTS, OWN_STARTS = 5, 20
+"""Of k-means++ for each K, on a reference set and on the readings. Points without clusters have many optima that are
+about as good; of clusters a poor one looks like another K."""
 
 Progress = Callable[[int, int], None]
 
@@ -51,7 +52,7 @@ def gap_statistic(
     logs = []
     for done, stream in enumerate(streams):
         own = table if not done else stream.uniform(low, high, table.shape)
-        logs.append(_log_ssds(own, ks, stream))
+        logs.append(_log_ssds(own, ks, STARTS if done else OWN_STARTS, stream))
         if progress is not None:
             progress(done + 1, sets + 1)
     seen, reference = logs[0], np.array(logs[1:])
@@ -60,11 +61,11 @@ def gap_statistic(
     return [Gap(int(k), float(gap), float(se)) for k, gap, se in zip(ks, gaps, error, strict=True)]
 
 
-def _log_ssds(table: Floats, ks: Sequence[int], stream: np.random.Generator) -> Floats:
-    """log W_k of each K, by the best of STARTS starts."""
+def _log_ssds(table: Floats, ks: Sequence[int], starts: int, stream: np.random.Generator) -> Floats:
+    """log W_k of each K, by the best of so many starts."""
     ready = prepare(table)
     return np.array(
-        [math.log(min(lloyd(ready, plus_plus(table, k, stream)).ssd for _ in range(STARTS))) for k in ks]
+        [math.log(min(lloyd(ready, plus_plus(table, k, stream)).ssd for _ in range(starts))) for k in ks]
     )
 
 

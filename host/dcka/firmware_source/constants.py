@@ -24,11 +24,10 @@ def put_constants(trees: Trees, fixed: Collection[str], functions: Collection[st
     attributes = _class_constants(trees)
     same_everywhere = _attribute_constants(trees, fixed, functions)
     changed = False
-    for module, tree in trees.items():
+    for tree in trees.values():
         replacer = _Replacer(values, attributes, same_everywhere)
         replacer.visit(tree)
         changed |= replacer.changed
-        ast.fix_missing_locations(trees[module])
     return changed
 
 

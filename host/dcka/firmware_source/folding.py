@@ -19,7 +19,6 @@ def literal(value: object) -> ast.expr:
 def fold(tree: ast.Module, functions: Collection[str] = ()) -> None:
     """Fold one module in place. functions: the symbols that are functions, and so never None."""
     _Folder(functions).visit(tree)
-    ast.fix_missing_locations(tree)
 
 
 class _Folder(ast.NodeTransformer):

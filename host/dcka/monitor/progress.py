@@ -12,7 +12,8 @@ from dcka.mqtt.statuses import PayloadError, whole, wholes
 MOST_STEPS = 100_000
 SURVEY = "survey"
 SEEDING = "seeding"
-WITHOUT_SSD = (SURVEY, SEEDING)
+SCORE = "score"
+WITHOUT_SSD = (SURVEY, SEEDING, SCORE)
 """Kinds of run that cluster nothing."""
 
 
@@ -79,6 +80,8 @@ class RunProgress:
             return (
                 f"run {self.number}: seeding, in which {nodes} draw K = {self.k} of their readings as a start"
             )
+        if self.kind == SCORE:
+            return f"run {self.number}: score, in which {nodes} judge a clustering with K = {self.k}"
         return f"run {self.number}: {self.kind}, K = {self.k}, {nodes}"
 
     def begin(self, record: Mapping[str, Any]) -> bool:

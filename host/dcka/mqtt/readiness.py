@@ -40,8 +40,8 @@ def await_online(
 ) -> None:
     """Return once all `nodes` are online. `status/+` has to be subscribed.
 
-    `tell` is called with who is missing, once that has lasted for TELL_S, and then every TELL_S where it has changed.
-    Raises NotReady: who has not come within `limit_s`, and who is there twice.
+    `tell` is called with who is missing, once that has lasted for TELL_S, and then every TELL_S where it has changed;
+    with nobody once all are there. Raises NotReady: who has not come within `limit_s`, and who is there twice.
     """
     told_at, told = time.monotonic(), frozenset[int]()
 
@@ -59,6 +59,8 @@ def await_online(
     inbox.until(decided, limit_s, "status/+", ask=look)
     require_single(inbox.statuses, nodes)
     absent = [node for node in nodes if not inbox.statuses.online(node)]
+    if told and not absent:
+        tell(())
     if absent:
         network, url = inbox.connection.network, inbox.connection.url
         known = [node for node in absent if inbox.statuses.get(node)]

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,11 @@ def draw_choice(choice: Choice, title: str) -> Figure:
     spoken = picks(choice)
     for axes, key in zip(places, keys, strict=False):
         _panel(axes, choice, key, spoken.get(key))
-    places[0].legend(loc="upper right", fontsize=8, frameon=False)
+    places[0].plot(
+        [], [], "o", color=NODES[0], markersize=9, fillstyle="none", label="what an index speaks for"
+    )
+    handles = places[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
     return figure
 
 
@@ -109,7 +113,6 @@ def _page(choice: Choice, name: str, record: Mapping[str, Any]) -> list[str]:
         [f"**{cell}**" for cell in row] if point.k == choice.k else row
         for row, point in zip(rows, choice.curves, strict=True)
     ]
-    cells = lambda row: f"| {' | '.join(cell.replace(' *', ' ★') for cell in row)} |"  # noqa: E731
     nodes, points = record["nodes"], sum(record["counts"] or [0])
     lines = [
         f"# {name}: K = {choice.k}\n",
@@ -118,9 +121,9 @@ def _page(choice: Choice, name: str, record: Mapping[str, Any]) -> list[str]:
         f"{choice.starts} starts ({choice.init}). The start of the least SSD counts; the network scored its "
         f"clustering, and clustered once more with the K that was taken: run {choice.run}, seed {choice.seed}.\n",
         f"![The SSD and the indices against K; a dashed line marks K = {choice.k}]({CURVES}.svg)\n",
-        cells(head),
+        _cells(head),
         f"|{'---:|' * len(head)}",
-        *map(cells, rows),
+        *map(_cells, rows),
         "\nA star is what an index speaks for. SSD, Calinski–Harabasz, BIC and silhouette are the nodes' own, in whole "
         "numbers, and `dcka check` compares them with the reference, bit for bit.",
     ]
@@ -132,10 +135,14 @@ def _page(choice: Choice, name: str, record: Mapping[str, Any]) -> list[str]:
     columns = record["columns"]
     lines += [
         f"\n## The clustering, run {choice.run}\n",
-        cells(["cluster", "readings", *columns]),
+        _cells(["cluster", "readings", *columns]),
         f"|{'---:|' * (2 + len(columns))}",
     ]
     for cluster, (count, centre) in enumerate(zip(record["counts"], record["centres"], strict=True)):
-        lines.append(cells([str(cluster), f"{count:,}", *(f"{value:.5g}" for value in centre)]))
+        lines.append(_cells([str(cluster), f"{count:,}", *(f"{value:.5g}" for value in centre)]))
     lines.append(f"\nThe figures: [{TABLE}]({TABLE}). What each index is good for: docs/choosing-k.md.\n")
     return lines
+
+
+def _cells(row: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace(' *', ' ★') for cell in row)} |"

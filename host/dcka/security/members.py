@@ -10,6 +10,8 @@ from dcka.broker.password_files import read_password_file
 from dcka.config import Config
 from dcka.errors import DckaError, UsageError
 from dcka.mqtt import Connection, Message
+from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.statuses import OFFLINE
 from dcka.security.passwords import new_password
 from dcka.security.server import reload
 from dcka.security.setup import set_password, set_removed, write_files
@@ -19,6 +21,8 @@ APPLIED_S = 10.0
 _AGAIN_S = 0.05
 # For what a broker that answers has retained.
 _LOOK_S = 1.0
+# The kinds of topics that a node alone may clear.
+_OWN = {topic.suffix.partition("/")[0] for topic in TOPICS if topic.node and not topic.host}
 
 
 class NotApplied(DckaError):
@@ -71,6 +75,8 @@ def rotate(config: Config, folder: BrokerFolder, doors: Doors, name: str) -> Cha
     reloaded = reload(folder)
     if reloaded:
         _await_applied(folder, doors, user, node, old)
+        if node is not None:
+            _say_offline(config, folder, doors, node)
     return Changed(user, reloaded, back)
 
 
@@ -86,21 +92,28 @@ def remove(config: Config, folder: BrokerFolder, doors: Doors, name: str) -> Rem
     if node not in config.ids and not folder.secret(user).exists():
         raise UsageError(f"there is no node {node} in {config.source.name}, and it has no password")
     old = _current(folder, user)
-    cleared = _cleared(config, folder, doors, user, node) if node in config.ids else None
+    known = node in config.ids
+    cleared = _cleared_as_itself(config, folder, doors, user, node) if known else None
     folder.secret(user).unlink(missing_ok=True)
-    if node in config.ids:
+    if known:
         doors = set_removed(folder, doors, [*doors.removed, node])
     write_files(config, folder, doors)
     reloaded = reload(folder)
     if reloaded:
         _await_refused(folder, doors, node, old)
-    return Removed(user, reloaded, cleared, node in config.ids)
+        # Its end may have brought its will, and who was faster than we were may have said more.
+        cleared = _united(cleared, _cleared_by_host(config, folder, doors, node))
+    return Removed(user, reloaded, cleared, known)
 
 
-def _cleared(
+def _united(one: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({*(one or ()), *other}))
+
+
+def _cleared_as_itself(
     config: Config, folder: BrokerFolder, doors: Doors, user: str, node: int
 ) -> tuple[str, ...] | None:
-    """Throw the node out, and clear what is retained of it, as the host and as the node."""
+    """Throw the node out by another password, and with that clear what nobody else may; None where no broker runs."""
     here = set_removed(folder, doors, [one for one in doors.removed if one != node])
     set_password(folder, user, new_password())
     write_files(config, folder, here)
@@ -109,19 +122,41 @@ def _cleared(
     _await_applied(folder, here, user, node, None)
     host = door(folder, here, address=here.here)
     with Connection(host, config.network.name, role="remove") as connection:
-        found = _retained(connection, node)
-        own = {topic.suffix.partition("/")[0] for topic in TOPICS if topic.node and not topic.host}
-        for suffix in found:
-            if suffix.partition("/")[0] not in own:
-                connection.publish(suffix, b"", retain=True)
-        connection.flush()
+        found = [one for one in _retained(connection, node) if one.partition("/")[0] in _OWN]
     with Connection(host.as_node(node), config.network.name, role=f"remove-{node}") as connection:
-        # Nobody but neighbours may see what a faulty node has retained among its sums: cleared unseen.
+        # Only its neighbours may see what a faulty node has retained among its sums: cleared unseen.
         unseen = [f"epoch/{node}", *(f"x/{phase}/{node}" for phase in range(len(config.graph.phases)))]
-        for suffix in [*(one for one in found if one.partition("/")[0] in own), *unseen]:
+        for suffix in [*found, *unseen]:
             connection.publish(suffix, b"", retain=True)
         connection.flush()
     return tuple(found)
+
+
+def _cleared_by_host(config: Config, folder: BrokerFolder, doors: Doors, node: int) -> tuple[str, ...]:
+    with Connection(
+        door(folder, doors, address=doors.here), config.network.name, role="remove"
+    ) as connection:
+        found = [one for one in _retained(connection, node) if one.partition("/")[0] not in _OWN]
+        for suffix in found:
+            connection.publish(suffix, b"", retain=True)
+        connection.flush()
+    return tuple(found)
+
+
+def _say_offline(config: Config, folder: BrokerFolder, doors: Doors, node: int) -> None:
+    """Put the status of a node that was cut off right: mosquitto publishes no will of a session that it ends itself."""
+    with Connection(
+        door(folder, doors, address=doors.here), config.network.name, role="rotate"
+    ) as connection:
+        inbox = Inbox(connection, {})
+        connection.subscribe(f"status/{node}")
+        inbox.until(lambda: inbox.statuses.get(node) is not None, _LOOK_S, f"status/{node}")
+        status = inbox.statuses.get(node)
+        if status is None or not status.online:
+            return
+        said = {name: status.record[name] for name in ("v", "node", "boot", "nonce")}
+        connection.publish(f"status/{node}", {**said, "state": OFFLINE}, retain=True)
+        connection.flush()
 
 
 def _retained(connection: Connection, node: int) -> list[str]:

@@ -13,7 +13,7 @@ from dcka.broker.folder import BrokerFolder, Doors, door
 from dcka.config import write_whole
 from dcka.errors import UsageError
 from dcka.security.nats_files import FOLDER
-from dcka.security.server import locked, note_pid, require_free, require_valid
+from dcka.security.server import locked, note_pid, require_free, require_valid, write_pid
 
 
 class SecuredServers:
@@ -45,6 +45,12 @@ class SecuredServers:
     def ended(self) -> dict[str, list[str]]:
         """The servers that have ended by themselves, with the last lines that each said."""
         return {name: server.lines()[-3:] for name, server in self.servers.items() if server.pid is None}
+
+    def restart(self, name: str) -> None:
+        """Start a server again that has ended. Raises BrokerError as `ClusterServer.start`."""
+        server = self.servers[name]
+        server.start()
+        write_pid(server.folder, server.pid)
 
     def __enter__(self) -> Self:
         require_valid(self._folder)

@@ -160,12 +160,16 @@ def _told(pid: int) -> bool:
 @contextlib.contextmanager
 def note_pid(place: Path, pid: int | None) -> Iterator[None]:
     """Say for so long which process runs the server of a folder."""
-    file = place / _PID
-    write_whole(file, f"{pid}\n".encode(), 0o600)
+    write_pid(place, pid)
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)
+        (place / _PID).unlink(missing_ok=True)
+
+
+def write_pid(place: Path, pid: int | None) -> None:
+    """Say which process runs the server of a folder. Raises StateError."""
+    write_whole(place / _PID, f"{pid}\n".encode(), 0o600)
 
 
 @contextlib.contextmanager

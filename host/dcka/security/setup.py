@@ -1,5 +1,6 @@
 """`dcka broker init`, `renew`: make the folder of a broker with locks, and bring it up to date with network.toml."""
 
+import ipaddress
 import json
 import os
 import socket
@@ -177,6 +178,8 @@ def set_removed(folder: BrokerFolder, doors: Doors, removed: Sequence[int]) -> D
 
 def _doors(config: Config, before: Doors | None, wishes: Wishes) -> Doors:
     _check_names(wishes.names)
+    for address in wishes.bind or ():
+        _check_address(address)
     if before is None:
         port = wishes.port or NODE_PORT
         fallback = Doors("mosquitto", config.network.name, "", (), (), port, wishes.host_port or port + 1)
@@ -216,6 +219,8 @@ def _cluster(config: Config, before: Doors | None, wishes: Wishes) -> Doors:
     bind = wishes.bind
     if bind is not None and len(bind) > 1:
         raise UsageError("a server of a cluster listens on one address, or on all: give one --bind")
+    if bind:
+        _check_address(bind[0])
     servers = wishes.servers or (before.servers if before is not None else ())
     if bind:
         servers = tuple(replace(server, bind=bind[0]) for server in servers)
@@ -246,6 +251,15 @@ def _check_names(names: Sequence[str]) -> None:
             general_name(name)
         except ValueError as error:
             raise UsageError(f"--name {name}: {error}") from error
+
+
+def _check_address(address: str) -> None:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        raise UsageError(
+            f"--bind {address}: that is no address of this computer, such as 192.168.1.10"
+        ) from None
 
 
 def _make_folders(folder: BrokerFolder, servers: Sequence[Path]) -> None:
@@ -291,9 +305,7 @@ def _passwords(config: Config, folder: BrokerFolder, doors: Doors) -> tuple[tupl
 def _all_passwords(folder: BrokerFolder, users: Sequence[str]) -> Mapping[str, str]:
     missing = [user for user in users if not folder.secret(user).is_file()]
     if missing:
-        raise UsageError(
-            f"{missing[0]} has no password in {folder.secrets}: network.toml has changed; run dcka broker init again"
-        )
+        raise UsageError(f"{missing[0]} has no password in {folder.secrets}: dcka broker init makes one")
     return {user: read_password_file(folder.secret(user)) for user in users}
 
 

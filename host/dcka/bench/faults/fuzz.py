@@ -20,8 +20,8 @@ MOST_BYTES = 300
 
 
 class Fuzzer:
-    """`samples`: by kind of topic (`x`, `commit`, `run`, …), payloads that were said in an earlier run. `run`: the number
-    from which on a run's messages could be honest ones. `forged`: how many were left out."""
+    """`samples`: by kind of topic (`x`, `commit`, `run`, …), payloads that were said in an earlier run. `run`: the
+    number from which on a run's messages could be honest ones. `forged`: how many were left out."""
 
     def __init__(
         self, seed: int, nodes: Sequence[int], samples: Mapping[str, Sequence[bytes]], run: int

@@ -1,4 +1,4 @@
-"""Messages that nobody should have said: random ones, those of an old run, a neighbour's that are not the neighbour's."""
+"""Messages that nobody should have said: random ones, those of an old run, a neighbour's that are not its own."""
 
 import contextlib
 from collections.abc import Iterator
@@ -71,8 +71,8 @@ def _replay(scene: Scene) -> None:
 
 
 def _spoof(scene: Scene) -> None:
-    """Sums that are no neighbour's: under a neighbour's topic by who may not write there, and under a topic of one's own
-    with a neighbour's name in the message."""
+    """Sums that are no neighbour's: under a neighbour's topic by who may not write there, and under a topic of one's
+    own with a neighbour's name in the message."""
     broker, work = scene.things["broker"], scene.live.work
     rows = work.plan(scene.live.number).rows
     leaves = [node for node, row in rows.items() if not row["children"]]

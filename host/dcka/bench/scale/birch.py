@@ -15,7 +15,7 @@ from dcka.inject.errors import DataError
 
 K = 100
 EACH = 5_000
-HEAPS = ("192K", "256K", "320K", "384K", "512K")
+HEAPS = ("128K", "144K", "160K", "192K", "224K", "256K", "320K", "512K")
 """Tried from the smallest; the first on which the run ends is told."""
 MAX_STEPS = 20
 LIMIT_S = 240.0
@@ -70,13 +70,13 @@ def _on(case: Case, task: Work, heap: str, say: Say) -> dict[str, Any] | str:
         pids = [live.nodes.node(node).pid for node in task.config.ids] if hasattr(live.nodes, "node") else []
         kb = [resident_kb(pid) for pid in pids if pid is not None]
     say(f"{case.name}: heap {heap}: {ran.verdict.word}, {ran.outcome.wall_s:.1f} s")
-    wall, steps = ran.outcome.wall_s, ran.verdict.figures.get("outer_steps") or 0
+    wall, figures = ran.outcome.wall_s, figures_of(ran)
     return {
-        **figures_of(ran),
+        **figures,
         "engine": case.engine,
         "tls": True,
         "wall_s": wall,
-        "slots_per_s": 2 * ran.outcome.record["depth"] * steps / wall if wall else 0.0,
+        "slots_per_s": 2 * ran.outcome.record["depth"] * figures["steps"] / wall if wall else 0.0,
         "ratio_vs_raw": None,
         "host_kb_per_node": sum(kb) / len(kb) if kb else None,
         "heap_kb": int(heap[:-1]),

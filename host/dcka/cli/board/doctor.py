@@ -100,10 +100,10 @@ def _examined(
 
 def _names() -> Mapping[str, Mapping[str, str]]:
     """What the build of this dcka's firmware shortened."""
-    from dcka.emulation.prepare import prepare
+    from dcka.emulation.prepared import prepared_once
     from dcka.firmware_files import board_files
 
-    return prepare(board_files()).names
+    return prepared_once(board_files()).names
 
 
 def _expected(

@@ -84,7 +84,7 @@ def _way(
     url = with_credentials(parse_broker_url(broker), place, role)
     if url.secrets is None:
         raise UsageError(
-            f"--broker {broker} is not the broker of {place.path}, so its passwords are not for it"
+            f"--broker {broker} is not the one of the folder {place.path}, so its passwords are not for it"
         )
     return url
 

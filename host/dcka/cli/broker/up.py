@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,10 @@ from dcka.cli.options import examples, json_option, network_option, state_of, st
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcka.broker.folder import BrokerFolder, Doors
+    from dcka.security.server import SecuredBroker
 
 
 @click.command(
@@ -60,25 +65,7 @@ def command(
         if pid is not None:
             note_broker(note, broker.url, pid, place.path)
         try:
-            nodes = f"mqtts://{doors.address}:{doors.node_port}"
-            output.result(
-                {
-                    "url": str(broker.url),
-                    "engine": doors.engine,
-                    "nodes_url": nodes,
-                    "host_url": f"mqtts://{doors.address}:{doors.host_port}",
-                    "listens": [
-                        f"{one}:{port}"
-                        for one in doors.bind or ("*",)
-                        for port in (doors.node_port, doors.host_port)
-                    ],
-                    "pid": pid,
-                    "folder": place.path.absolute(),
-                },
-                f"{nodes} for nodes, mqtts://{doors.address}:{doors.host_port} for host and monitor",
-            )
-            where = ", ".join(doors.bind) if doors.bind else "all addresses of this computer"
-            output.say(f"mosquitto listens on {where}, encrypted, with passwords; it runs until Ctrl-C")
+            _report(broker, place, doors, output)
             if soon:
                 output.warn(f"note: {soon}")
             while broker.pid is not None:
@@ -90,3 +77,23 @@ def command(
         finally:
             if pid is not None:
                 forget_broker(note, pid)
+
+
+def _report(broker: "SecuredBroker", place: "BrokerFolder", doors: "Doors", output: Output) -> None:
+    """Where it listens, and for whom."""
+    nodes, host = (f"mqtts://{doors.address}:{port}" for port in (doors.node_port, doors.host_port))
+    listens = [f"{one}:{port}" for one in doors.bind or ("*",) for port in (doors.node_port, doors.host_port)]
+    output.result(
+        {
+            "url": str(broker.url),
+            "engine": doors.engine,
+            "nodes_url": nodes,
+            "host_url": host,
+            "listens": listens,
+            "pid": broker.pid,
+            "folder": place.path.absolute(),
+        },
+        f"{nodes} for nodes, {host} for host and monitor",
+    )
+    where = ", ".join(doors.bind) if doors.bind else "all addresses of this computer"
+    output.say(f"mosquitto listens on {where}, encrypted, with passwords; it runs until Ctrl-C")

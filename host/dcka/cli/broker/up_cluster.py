@@ -51,7 +51,7 @@ def run_servers(
         )
         output.say(
             f"{len(here)} of the {len(doors.servers)} servers of the cluster run here, until Ctrl-C; it lets clients "
-            f"in while {len(doors.servers) // 2 + 1} of them run"
+            f"in while {len(doors.servers) // 2 + 1} of them run, and for the first time once all do"
         )
         if soon:
             output.warn(f"note: {soon}")
