@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None, verbs: Mapping[str, Verb] = VER
 
 def _run(arguments: list[str], verbs: Mapping[str, Verb]) -> int:
     try:
+        logs.set_level(logs.level_of_environment())
         with command_group(verbs).make_context("dcka", arguments) as ctx:
             outcome = ctx.command.invoke(ctx)
             return outcome if isinstance(outcome, int) else 0

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TextIO
 
+from dcka.errors import UsageError
+
 LEVELS = {
     "error": logging.ERROR,
     "warning": logging.WARNING,
@@ -36,6 +38,14 @@ def set_level(name: str) -> None:
     _Settings.level = LEVELS[name]
     # Libraries have their say at debug: below that what they call a warning is mostly a note to programmers.
     logging.getLogger().setLevel(logging.DEBUG if name == "debug" else max(logging.WARNING, LEVELS[name]))
+
+
+def level_of_environment() -> str:
+    """What DCKA_LOG says; the default where it says nothing. Raises UsageError."""
+    said = os.environ.get(VARIABLE, "").strip().lower() or DEFAULT
+    if said not in LEVELS:
+        raise UsageError(f"{VARIABLE} is {said}: it can be {', '.join(LEVELS)}")
+    return said
 
 
 def shows(level: int) -> bool:
@@ -80,7 +90,9 @@ def lines(text: str, level: int, stream: TextIO, at: datetime | None = None) -> 
 def put(text: str, level: int, stream: TextIO, at: datetime | None = None) -> None:
     """Write it, if it is to be shown."""
     if shows(level):
-        print(lines(text, level, stream, at), file=stream, flush=True)
+        # In one piece, or another thread's line comes between the text and its end.
+        stream.write(lines(text, level, stream, at) + "\n")
+        stream.flush()
 
 
 class _Records(logging.Handler):

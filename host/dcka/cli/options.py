@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_TYPED = "dcka.level typed"
-
 
 def examples(*lines: str) -> str:
     """An epilog with the heading "Examples:" and the lines as they are, one below the other."""
@@ -48,7 +46,6 @@ def log_options(command: Decorated, hidden: bool = False) -> Decorated:
         expose_value=False,
         hidden=hidden,
         callback=_set_level,
-        envvar=None if hidden else logs.VARIABLE,
         help=f"What stderr gets, at least so serious.  [default: the environment's {logs.VARIABLE}, {logs.DEFAULT}]",
     )
     verbose = click.option(
@@ -59,24 +56,18 @@ def log_options(command: Decorated, hidden: bool = False) -> Decorated:
 
 
 def _set_level(ctx: click.Context, parameter: click.Parameter, level: str | None) -> None:
-    # click takes what is typed first, and the environment after it.
-    by_environment = ctx.get_parameter_source("log_level") is click.core.ParameterSource.ENVIRONMENT
-    if level is not None and not (by_environment and ctx.meta.get(_TYPED)):
+    if level is not None:
         logs.set_level(level)
 
 
 def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
-    _take_flag(ctx, given, "debug")
+    if given:
+        logs.set_level("debug")
 
 
 def _quiet(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
-    _take_flag(ctx, given, "warning")
-
-
-def _take_flag(ctx: click.Context, given: bool, level: str) -> None:
     if given:
-        ctx.meta[_TYPED] = True
-        logs.set_level(level)
+        logs.set_level("warning")
 
 
 def network_option(command: Decorated) -> Decorated:

@@ -134,7 +134,7 @@ _NODE_GAUGES: tuple[tuple[str, str, Callable[[NodeView], float | None]], ...] = 
     (
         "dcka_node_heap_free_bytes",
         "Memory left",
-        lambda view: view.figures.free if view.figures.heap else None,
+        lambda view: view.figures.free or None,
     ),
     (
         "dcka_node_problem",
