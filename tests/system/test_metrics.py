@@ -23,6 +23,7 @@ from dcka.monitor.metrics import NODE_STATES
 from dcka.mqtt import Connection
 from dcka.runs.controller import run
 from dcka.runs.plan import plan
+from dcka.security.members import rotate
 
 
 class Target:
@@ -54,6 +55,9 @@ class Target:
 
     def interrupt(self):
         self._process.send_signal(signal.SIGINT)
+        return self.ended()
+
+    def ended(self):
         return self._process.wait(LIMIT_S)
 
     def text(self):
@@ -149,6 +153,19 @@ def test_a_monitor_of_a_locked_broker_needs_the_monitors_password_alone(tmp_path
         with Target(tmp_path) as target:
             target.wait_for("dcka_broker_up", value=1)
             target.wait_for("dcka_nodes", "unseen", value=3)
+
+
+def test_a_monitor_whose_password_was_changed_ends_so_that_it_can_be_started_anew(tmp_path):
+    network = Secured(tmp_path, nodes=3)
+    with network.up():
+        with Target(tmp_path) as target:
+            target.wait_for("dcka_broker_up", value=1)
+            rotate(network.config, network.folder, network.doors, "monitor")
+            assert target.ended() == 1
+            last = target.said().splitlines()[-1]
+            assert "lets this user in no longer: if its password is a new one, start again" in last
+        with Target(tmp_path) as target:
+            target.wait_for("dcka_broker_up", value=1)
 
 
 def refused(folder, *arguments):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from dcka.broker import NotAllowed
 from dcka.monitor.events import Event
 from dcka.monitor.state import NetworkState
 from dcka.mqtt import Connection, Message
@@ -17,6 +18,8 @@ TURN_S = 0.25
 # A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md), so they are asked for again, as long
 # after the (re)connect; not for ever: each time all of them come.
 ASK_AGAIN_S = (0.5, 2.0)
+# A broker that has just started may refuse for a moment.
+REFUSED_S = 5.0
 
 
 def watch(
@@ -29,7 +32,8 @@ def watch(
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
     `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
-    and so is its end. `guard` is held whenever the state changes, for other threads that look at it.
+    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. Raises NotAllowed
+    where the broker is there, and refuses the user that it had let in.
     """
     _Watch(connection, state, on_events, guard or contextlib.nullcontext()).go(limit_s)
 
@@ -67,6 +71,10 @@ class _Watch:
             with self._guard:
                 events = self._state.broker_is(self._connection.connected, now, time.time())
             self._tell(events)
+            if self._connection.refused_for(now) > REFUSED_S:
+                raise NotAllowed(
+                    f"{self._connection.at} lets this user in no longer: if its password is a new one, start again"
+                )
             if self._ask_at and now >= self._ask_at[0]:
                 self._ask_at.pop(0)
                 self._connection.ask(*RETAINED)

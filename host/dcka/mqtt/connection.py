@@ -38,6 +38,8 @@ MAX_PAYLOAD = 1 << 20
 MAX_WAITING = 100_000  # messages; more than a run makes, and a bound for what a mad publisher can do to us
 MAX_REASONS = 1000  # kinds of rejected messages that are told apart
 
+# Bad user name or password, not authorized: as paho has the answers 4 and 5 of MQTT 3.1.1.
+_REFUSED = (134, 135)
 _LOG = logging.getLogger("dcka.mqtt")
 
 
@@ -93,6 +95,7 @@ class Connection:
         self._unawaited: set[int] = set()
         self._renew_at: float | None = None
         self._up = False
+        self._refused_at: float | None = None
         self._closing = False
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
@@ -154,6 +157,11 @@ class Connection:
     def connected(self) -> bool:
         """Whether the broker has let us in, and the connection stands as far as one can see."""
         return self._up
+
+    def refused_for(self, now: float) -> float:
+        """For how many seconds a broker has been answering that it does not let us in; 0 where that is not so."""
+        since = self._refused_at
+        return 0.0 if since is None else now - since
 
     # ---- out ----
 
@@ -259,9 +267,12 @@ class Connection:
 
     def _on_connect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
         if reason.is_failure:
+            if self._refused_at is None and reason.value in _REFUSED:
+                self._refused_at = time.monotonic()
             return
         with self._changed:
             self._up = True
+            self._refused_at = None
             self._answers.clear()
             self._unawaited.clear()
             self._changed.notify_all()
@@ -269,6 +280,7 @@ class Connection:
                 self._renew()
 
     def _on_connect_fail(self, *_: Any) -> None:
+        self._refused_at = None
         with self._changed:
             self._go_on()
 
