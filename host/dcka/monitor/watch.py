@@ -71,7 +71,7 @@ class _Watch:
             with self._guard:
                 events = self._state.broker_is(self._connection.connected, now, time.time())
             self._tell(events)
-            if self._connection.refused_for(now) > REFUSED_S:
+            if now - (self._connection.refused_at or now) > REFUSED_S:
                 raise NotAllowed(
                     f"{self._connection.at} lets this user in no longer: if its password is a new one, start again"
                 )

@@ -78,7 +78,8 @@ class Connection:
 
     Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
     that an outage raises nothing: `next` gives a `Reconnected` when it is over. Of a broker with several addresses, the
-    next has its turn where one is lost; `at` is the one that we speak to.
+    next has its turn where one is lost; `at` is the one that we speak to. `refused_at`: since when (time.monotonic()) it
+    has answered that it does not let us in any more.
     """
 
     def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
@@ -95,7 +96,7 @@ class Connection:
         self._unawaited: set[int] = set()
         self._renew_at: float | None = None
         self._up = False
-        self._refused_at: float | None = None
+        self.refused_at: float | None = None
         self._closing = False
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
@@ -157,11 +158,6 @@ class Connection:
     def connected(self) -> bool:
         """Whether the broker has let us in, and the connection stands as far as one can see."""
         return self._up
-
-    def refused_for(self, now: float) -> float:
-        """For how many seconds a broker has been answering that it does not let us in; 0 where that is not so."""
-        since = self._refused_at
-        return 0.0 if since is None else now - since
 
     # ---- out ----
 
@@ -267,12 +263,12 @@ class Connection:
 
     def _on_connect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
         if reason.is_failure:
-            if self._refused_at is None and reason.value in _REFUSED:
-                self._refused_at = time.monotonic()
+            if self.refused_at is None and reason.value in _REFUSED:
+                self.refused_at = time.monotonic()
             return
         with self._changed:
             self._up = True
-            self._refused_at = None
+            self.refused_at = None
             self._answers.clear()
             self._unawaited.clear()
             self._changed.notify_all()
@@ -280,7 +276,7 @@ class Connection:
                 self._renew()
 
     def _on_connect_fail(self, *_: Any) -> None:
-        self._refused_at = None
+        self.refused_at = None
         with self._changed:
             self._go_on()
 
