@@ -138,7 +138,8 @@ def test_many_may_ask_at_a_time_while_messages_come(folder):
             asked = [pool.submit(lambda: [target.text() for _ in range(5)]) for _ in range(4)]
             for count in range(2000):
                 status = {"v": 1, "node": 1 + count % 5, "boot": 1, "nonce": count % 5, "state": "ready"}
-                connection.publish(f"status/{1 + count % 5}", json.dumps(status))
+                # Retained: it may not have subscribed yet.
+                connection.publish(f"status/{1 + count % 5}", json.dumps(status), retain=True)
             connection.flush()
             assert all(len(one.result(LIMIT_S)) == 5 for one in asked)
         target.wait_for("dcka_nodes", "online", value=5)

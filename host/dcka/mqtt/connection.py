@@ -78,8 +78,8 @@ class Connection:
 
     Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
     that an outage raises nothing: `next` gives a `Reconnected` when it is over. Of a broker with several addresses, the
-    next has its turn where one is lost; `at` is the one that we speak to. `refused_at`: since when (time.monotonic()) it
-    has answered that it does not let us in any more.
+    next has its turn where one is lost; `at` is the one that we speak to. `refused_at`: since when, by
+    time.monotonic(), it has answered that it does not let us in any more.
     """
 
     def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
