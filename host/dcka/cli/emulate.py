@@ -104,7 +104,7 @@ def _emulate(
     from dcka.mqtt import Connection
 
     with Connection(url, config.network.name, role="emulate") as connection:
-        watched = Supervisor(connection, ids, _shower(output), output.say)
+        watched = Supervisor(connection, ids, _shower(output), output.say, output.warn)
         watched.require_free()
         with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
             begun = time.monotonic()
