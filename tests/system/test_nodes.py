@@ -126,7 +126,10 @@ def test_a_node_that_was_killed_in_a_run_raises_its_boot_count_and_ends_the_run_
 @pytest.mark.skipif("micropython" not in RUNTIMES, reason="there is no MicroPython here")
 def test_a_node_that_ends_by_itself_is_offline_at_once(hand: Any, tmp_path: Path) -> None:
     """Not a clean good-bye, which would take the will along: all would go on waiting for it."""
-    with running("embedded") as broker, RUNTIMES["micropython"]("t", IDS, broker.address, folder=tmp_path) as nodes:
+    with (
+        running("embedded") as broker,
+        RUNTIMES["micropython"]("t", IDS, broker.address, folder=tmp_path) as nodes,
+    ):
         driver = hand(broker)
         driver.online(IDS)
         pid = nodes.node(IDS[0]).pid
