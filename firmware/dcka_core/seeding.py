@@ -57,6 +57,11 @@ class Session(tree.Session):
             raise MessageError("value")
         super()._take(message)
 
+    def is_lawful(self, commit: "Commit") -> bool:
+        """What is drawn are points, on the grid of the data: the state has more bits than these, for ids."""
+        run = self.run
+        return not max(commit.centres[: run.max_steps * run.n]) >> run.data_bits and super().is_lawful(commit)
+
     def _total(self) -> "tuple[list[int], int]":
         """The smallest offer of the subtree."""
         best = self._sums
