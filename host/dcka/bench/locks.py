@@ -4,10 +4,7 @@
 authority, other passwords, a rule that denies.
 """
 
-import base64
 import contextlib
-import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -26,11 +23,11 @@ from dcka.security.authority import (
     write_certificate,
     write_key,
 )
+from dcka.security.passwords import mosquitto_hash
 
 USER, PASSWORD = "nodes", "right"
 STRANGER, STRANGERS = "stranger", "strange"
 """Another user, with a password of his own."""
-_ROUNDS = 101  # mosquitto's own default for its hashes
 
 
 class Issuer:
@@ -110,7 +107,9 @@ class LockedBroker:
         passwords, rules = self._folder / "passwords", self._folder / "acl"
         for file in (passwords, rules):
             file.touch(mode=0o600)
-        passwords.write_text("".join(f"{user}:{_hash(one)}\n" for user, one in locks.passwords.items()))
+        passwords.write_text(
+            "".join(f"{user}:{mosquitto_hash(one)}\n" for user, one in locks.passwords.items())
+        )
         rules.write_text(locks.rules)
         lines = (
             "per_listener_settings true",
@@ -136,10 +135,3 @@ def locked_mosquitto() -> Iterator[LockedBroker]:
         broker = LockedBroker(folder, group)
         broker.start()
         yield broker
-
-
-def _hash(password: str) -> str:
-    """As mosquitto_passwd writes it: PBKDF2 with SHA-512."""
-    salt = os.urandom(12)
-    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
-    return f"$7${_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
