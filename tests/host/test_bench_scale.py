@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from dcka.bench.faults.fuzz import Fuzzer, plausible
+from dcka.bench.faults.honest import Dishonest, plausible
 from dcka.bench.faults.record import FAULTS
 from dcka.bench.faults.record import text as faults_text
 from dcka.bench.faults.soak import Sample, _leaks
+from dcka.bench.fuzz import Fuzzer
 from dcka.bench.live import spread
 from dcka.bench.scale.cases import CASES
 from dcka.bench.scale.footprint import line
@@ -128,14 +129,22 @@ def up(run):
     return bytes(put_head(UP, run, 3, 1, 4)) + b"\x02\x01" + bytes(20)
 
 
-def test_a_seed_makes_the_same_messages_and_none_that_could_be_honest():
-    samples = {"x": [up(6)], "run": [b'{"v":1,"run":6,"kind":"tree"}'], "status": [b'{"v":1,"node":3}']}
-    fuzzer = Fuzzer(5, [1, 2, 3], samples, 7)
-    made = list(fuzzer.messages(3000))
-    assert made == list(Fuzzer(5, [1, 2, 3], samples, 7).messages(3000))
-    assert made != list(Fuzzer(6, [1, 2, 3], samples, 7).messages(3000))
-    assert fuzzer.forged > 0 and not any(plausible(suffix, payload, 7) for suffix, payload in made)
-    kinds = {suffix.partition("/")[0] for suffix, _ in made}
+def test_of_a_fuzz_what_could_be_honest_is_left_out():
+    def made(seed):
+        fuzzer = Fuzzer(seed, [1, 2, 3])
+        for suffix, payload in (
+            ("x/0/1", up(6)),
+            ("run", b'{"v":1,"run":6}'),
+            ("status/2", b'{"v":1,"node":2}'),
+        ):
+            fuzzer.learn(suffix, payload)
+        found = Dishonest(fuzzer.messages(), 3000, 7)
+        return list(found), found.forged
+
+    messages, forged = made(5)
+    assert len(messages) == 3000 and (messages, forged) == made(5) and messages != made(6)[0]
+    assert forged > 0 and not any(plausible(suffix, payload, 7) for suffix, payload in messages)
+    kinds = {suffix.partition("/")[0] for suffix, _ in messages}
     assert kinds == {
         "x",
         "commit",

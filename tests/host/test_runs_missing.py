@@ -10,8 +10,9 @@ from run_network import NODES, Story, ended, equipped, final, leaf_of, planned, 
 from dcka.check import check
 from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import Statuses
+from dcka.runs.absence import GONE_S
 from dcka.runs.blame import missed
-from dcka.runs.controller import GONE_S, run
+from dcka.runs.controller import run
 from dcka.runs.survey import survey
 from dcka_core.errors import DataError
 

@@ -3,8 +3,11 @@
 Pure and seeded: the same seed and the same real messages give the same ones, so that what is found is found again.
 """
 
+import itertools
+import json
 import random
 from collections.abc import Iterator
+from typing import Any
 
 KEPT = 64
 """Real messages that are kept of each topic's kind, the latest."""
@@ -13,6 +16,7 @@ KEPT = 64
 _OF_NODES = ("rows", "put", "x/0", "x/1", "commit", "epoch", "status", "step", "result", "got")
 _OF_ALL = ("run", "dataset")
 _MOST_BYTES = 600
+_OF_JSON = ("run", "rows", "status", "dataset", "step", "result", "got")
 _JSON = (
     b"{",
     b"[]",
@@ -22,6 +26,8 @@ _JSON = (
     b'{"v":1,"run":' + b"9" * 40 + b"}",
     b"[" * 400,
 )
+_KEYS = ("v", "run", "node", "boot", "kind", "members", "k", "step", "transfer", "next", "phases", "state")
+_VALUES: tuple[Any, ...] = (None, True, 0, 1, -1, 1 << 70, 1.5, "", "\x00", "tree", [], {})
 
 
 class Fuzzer:
@@ -42,9 +48,9 @@ class Fuzzer:
         kept.append((suffix, payload))
         del kept[:-KEPT]
 
-    def messages(self, count: int) -> Iterator[tuple[str, bytes]]:
-        """So many (suffix, payload). What is learnt meanwhile is taken in."""
-        for _ in range(count):
+    def messages(self, count: int | None = None) -> Iterator[tuple[str, bytes]]:
+        """So many (suffix, payload); without end where no count is given. What is learnt meanwhile is taken in."""
+        for _ in itertools.count() if count is None else range(count):
             yield self._message()
 
     def _message(self) -> tuple[str, bytes]:
@@ -63,15 +69,22 @@ class Fuzzer:
         return kind if kind in _OF_ALL else f"{kind}/{self._chance.choice(self._nodes)}"
 
     def _noise(self, kind: str) -> bytes:
-        if (
-            kind in ("run", "rows", "status", "dataset", "step", "result", "got")
-            and self._chance.random() < 0.5
-        ):
-            return self._chance.choice(_JSON)
+        if kind in _OF_JSON and self._chance.random() < 0.5:
+            known = self._chance.random() < 0.5
+            return self._chance.choice(_JSON) if known else json.dumps(self._value(3)).encode()
         noise = self._chance.randbytes(self._chance.randrange(_MOST_BYTES))
         # With a good beginning it gets further: version 1, a type, run 1 to 3, a node.
         head = bytes([0x10 | self._chance.randrange(1, 9), self._chance.randrange(1, 4)])
         return noise if self._chance.random() < 0.5 else head + noise
+
+    def _value(self, depth: int) -> Any:
+        """Anything that JSON can hold, under the protocol's own keys."""
+        chance = self._chance
+        if depth == 0 or chance.random() < 0.3:
+            return chance.choice(_VALUES)
+        if chance.random() < 0.3:
+            return [self._value(depth - 1) for _ in range(chance.randrange(5))]
+        return {chance.choice(_KEYS): self._value(depth - 1) for _ in range(chance.randrange(8))}
 
     def _changed(self, payload: bytes, others: list[tuple[str, bytes]]) -> bytes:
         chance = self._chance

@@ -16,6 +16,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gates
+from dcka.emulation.lane import Lane
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
 # As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
@@ -24,8 +25,9 @@ ENVELOPE = 96
 # of one id throw each other out), so the pause grows further.
 SHORT_S = 10.0
 SHORT_CAP_S = 15.0
-# How often paho is asked to look at its keepalive.
-_MISC_S = 1.0
+# paho is asked to look at its keepalive so often in one, but not more often than once a second: a ping is due after
+# one, and a broker waits for one and a half.
+_LOOKS = 5
 
 
 class Link:
@@ -47,6 +49,7 @@ class Link:
     ) -> None:
         broker = settings["broker"]
         self._keepalive: int = settings["keepalive"]
+        self._misc_s = max(1.0, self._keepalive / _LOOKS)
         self._largest = settings["max_message"] + ENVELOPE
         self._loop = loop
         self._context = gates.context
@@ -68,6 +71,7 @@ class Link:
         self.oversized = 0
         self.lost = 0
         self.last_error = ""
+        self._lane = Lane(self._heard)
         self._client = self._new_client(f"dcka-{settings['network']}-{settings['node']}", broker)
         self._client.will_set(will[0], will[1], retain=True)
 
@@ -164,17 +168,24 @@ class Link:
 
     def publish(self, topic: str, payload: bytes | bytearray | str, retain: bool) -> None:
         """Send now, or lose it: what is old by the time the link is back helps nobody."""
-        if self.up:
+        if self.up and self._lane.open:
+            self._lane.write(topic, payload, retain)
+        elif self.up:
             self._client.publish(topic, payload, retain=retain)
         else:
             self.lost += 1
 
     def flush(self) -> None:
         """Write what is queued, as far as the socket takes it; the rest when it takes more."""
-        if self._client.want_write():
-            self._client.loop_write()
+        if self._lane.cut:
+            self._lane.flush()
+        if not self._lane.cut:
+            if self._client.want_write():
+                self._client.loop_write()
+            if not self._client.want_write():  # what was subscribed to is written first
+                self._lane.flush()
+        wants = self._lane.waiting or self._client.want_write()
         peer = self._client.socket()
-        wants = self._client.want_write()
         if peer is not None and wants != self._writing:
             self._writing = wants
             self._loop.watch(peer, EVENT_READ | (EVENT_WRITE if wants else 0), self._ready)
@@ -228,7 +239,8 @@ class Link:
         return float(pause * random.uniform(0.75, 1.0))
 
     def _ready(self) -> None:
-        self._client.loop_read()
+        if self._lane.read():
+            self._client.loop_read()
         # What an encrypted connection has in hand already, no selector tells of.
         while isinstance(peer := self._client.socket(), ssl.SSLSocket) and peer.pending():
             self._client.loop_read()
@@ -243,7 +255,7 @@ class Link:
         self._client.loop_misc()
         self.flush()  # and no more: nothing has come, and a loss of the connection is told by itself
         if self._client.socket() is not None:
-            self._loop.at(self._misc, time.monotonic() + _MISC_S)
+            self._loop.at(self._misc, time.monotonic() + self._misc_s)
 
     # ---- paho's callbacks ----
 
@@ -251,10 +263,12 @@ class Link:
         # Without it a small message waits for the answer to the last one: 44 ms a step.
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._writing = False
+        self._lane.enter(peer)
         self._loop.watch(peer, EVENT_READ, self._ready)
-        self._loop.at(self._misc, time.monotonic() + _MISC_S)
+        self._loop.at(self._misc, time.monotonic() + self._misc_s)
 
     def _on_socket_close(self, _client: mqtt.Client, _data: Any, peer: Any) -> None:
+        self._lane.leave()
         self._loop.forget(peer)
         self._loop.at(self._misc, None)
 
@@ -278,15 +292,24 @@ class Link:
             self._client.disconnect()
 
     def _on_message(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
+        self._lane.boundary()
         try:
-            topic = message.topic
+            topic = message.topic.encode()
         except UnicodeDecodeError:
-            topic = "?"  # nobody's topic: the node counts it
-        length = 2 + len(topic.encode()) + len(message.payload)
-        if 1 + _varint_bytes(length) + length > self._largest:
+            topic = b"\xff"  # as it was: nobody's topic
+        length = 2 + len(topic) + len(message.payload)
+        self._heard(topic, bytes(message.payload), 1 + _varint_bytes(length) + length)
+
+    def _heard(self, topic: bytes, payload: bytes, length: int) -> None:
+        """A message has come, in a packet of so many bytes."""
+        if length > self._largest:
             self.oversized += 1
-        else:
-            self.inbox.append((topic, bytes(message.payload)))
+            return
+        try:
+            name = topic.decode()
+        except UnicodeDecodeError:
+            name = "?"  # nobody's topic: the node counts it
+        self.inbox.append((name, payload))
 
 
 def _varint_bytes(value: int) -> int:

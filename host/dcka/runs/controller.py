@@ -14,9 +14,10 @@ from typing import Any
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
-from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
+from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
+from dcka.runs.absence import Absence
 from dcka.runs.again import Again
-from dcka.runs.blame import STALLED, has_left, missed, stubborn
+from dcka.runs.blame import STALLED, missed
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import SURVEY, RunPlan, idle
@@ -27,12 +28,9 @@ PREPARE_S = (
 )
 # After a node's final commit its result follows at once; if it does not, it was lost, and the commit has it.
 RESULT_S = 1.0
-STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way to taking part
 SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
 NODE_S = 0.02  # that both may take longer for each node: some hundred messages a second are the least that a host reads
 FAREWELL_S = 2.0
-# A node that has gone while all the others have ended: so long it may come back and end too.
-GONE_S = 2.0
 
 OnEvent = Callable[[str, dict[str, Any]], None]
 
@@ -100,9 +98,7 @@ class _Course:
         self._reason = ""
         self._missed_before: list[int] = []
         self._told: tuple[list[int], bool] = [], False
-        self._stubborn_since: float | None = None
-        self._gone_since: float | None = None
-        self._absent: frozenset[int] = frozenset()
+        self._absence = Absence(plan, self.inbox)
         self._again = Again()
 
     # ---- the sequence ----
@@ -150,7 +146,9 @@ class _Course:
     def conclude(self) -> Outcome:
         """The outcome. What is still on its way is waited for, but the clock of the run has stopped."""
         if not self._reason and not self._settles():
-            lacking = [node for node in self._members - self._absent if not self._collector.final(node)]
+            lacking = [
+                node for node in self._members - self._absence.nodes if not self._collector.final(node)
+            ]
             if lacking:
                 self._give_up(lacking, f"the final commit of {named(lacking)} was not seen; run again")
         if self._reason:
@@ -205,35 +203,10 @@ class _Course:
             ):
                 self._tell("result", self._collector.rebuild_result(node))
         self._tell_waiting()
-        self._look_for_gone(now)
+        self._absence.look(self._collector.results.keys(), self._begun_at or 0.0, now)
         self._tell("turn", {})
-        if not stubborn(self._plan, self.inbox.statuses):
-            self._stubborn_since = None
-        elif self._stubborn_since is None:
-            self._stubborn_since = now
-        elif now - self._stubborn_since > STUBBORN_S:
+        if self._absence.is_stubborn(now):
             self._give_up(*self._missed())
-
-    def _look_for_gone(self, now: float) -> None:
-        """In `tree` the others end without those who are gone; a little later the host does.
-
-        Gone is also who has not said a word for long: of a node that dies while the broker is away there is no will.
-        """
-        without = self._members - self._collector.results.keys()
-        over = self._plan.root and self._collector.results and without
-        if not over or any(self._is_there(node, now) for node in without):
-            self._gone_since = None
-        elif self._gone_since is None:
-            self._gone_since = now
-        elif now - self._gone_since > GONE_S:
-            self._absent = frozenset(without)
-
-    def _is_there(self, node: int, now: float) -> bool:
-        heard_at = max(self.inbox.heard_at.get(node, 0.0), self._begun_at or 0.0)
-        status = self.inbox.statuses.get(node)
-        if status is not None and has_left(self._plan, status):
-            return False
-        return self.inbox.statuses.online(node) and now - heard_at < SILENT_S
 
     def _lacks_run(self, node: int) -> bool:
         status = self.inbox.statuses.get(node)
@@ -300,18 +273,18 @@ class _Course:
 
     def _is_over(self) -> bool:
         ended = self._collector.results.keys()
-        if len(ended) + len(self._absent) < len(
+        if len(ended) + len(self._absence.nodes) < len(
             self._members
         ):  # asked after each message: of a thousand nodes quickly
             return bool(self._reason)
-        return bool(self._reason) or self._members - self._absent <= ended
+        return bool(self._reason) or self._members - self._absence.nodes <= ended
 
     def _has_settled(self) -> bool:
         statuses = self.inbox.statuses.by_node
         return all(
             self._collector.final(node)
             and (statuses[node].run, statuses[node].state) == (self._plan.number, "done")
-            for node in self._members - self._absent
+            for node in self._members - self._absence.nodes
         )
 
     def _missed(self) -> tuple[list[int], str]:
@@ -358,6 +331,6 @@ class _Course:
             statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
             waiting=self._waiting,
             reason=self._reason,
-            absent=sorted(self._absent),
+            absent=sorted(self._absence.nodes),
             rejected=self._connection.rejected.total() - self._rejected_before,
         )

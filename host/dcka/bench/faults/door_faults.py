@@ -34,7 +34,7 @@ def _wrong(scene: Scene, locks: Locks) -> None:
 
 def _expired(scene: Scene) -> None:
     broker: LockedBroker = scene.things["broker"]
-    _wrong(scene, replace(broker.good, pair=broker.issuer.server("expired", until_days=-1)))
+    _wrong(scene, replace(broker.good, pair=broker.issuer.server("expired", expired_days=1)))
 
 
 def _foreign(scene: Scene) -> None:
