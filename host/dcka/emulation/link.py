@@ -21,9 +21,12 @@ from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
 
 # As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
 ENVELOPE = 96
-# A connection that ends within 10 s counts as short. After several, the cause is not the broker's absence (two nodes
-# of one id throw each other out), so the pause grows further.
-SHORT_S = 10.0
+# As on a board, where the reasons are: which connections count as short, and which end at once.
+SHORT_S = 20.0
+AT_ONCE_S = 0.1
+# NATS holds the third of two that throw each other out for a second, and closes it: that is as good as thrown out. A
+# board does not meet that, for its client waits a second before it asks again.
+HELD_S = 0.5
 SHORT_CAP_S = 15.0
 # paho is asked to look at its keepalive so often in one, but not more often than once a second: a ping is due after
 # one, and a broker waits for one and a half.
@@ -59,7 +62,7 @@ class Link:
         self._topics: dict[str, None] = {}
         self._refused = 0
         self._short = 0
-        self._up_since = 0.0
+        self._up_since = self._asked_at = 0.0
         self._writing = False
         self._open = False
         self.resting = False
@@ -207,6 +210,7 @@ class Link:
         if self._context is not None and gate.context is not None:
             # All nodes have this one; whose certificate it has to be is asked at once, in the handshake.
             self._context.url = gate.context.url
+        self._asked_at = time.monotonic()
         try:
             self._client.connect(address, gate.port, self._keepalive)
         except OSError as error:
@@ -222,7 +226,10 @@ class Link:
     def _lost_connection(self, reason: str) -> None:
         if self.up:
             lasted = time.monotonic() - self._up_since
-            self._short = self._short + 1 if lasted < SHORT_S else 0
+            more = 1 if lasted < AT_ONCE_S else 2
+            self._short = self._short + more if lasted < SHORT_S else 0
+        elif self._short and time.monotonic() - self._asked_at > HELD_S:
+            self._short += 2
         self.up = False
         self.last_error = reason
         if self._open:
@@ -233,7 +240,7 @@ class Link:
 
     def _pause(self) -> float:
         """Seconds before the next attempt, with a quarter of it by chance."""
-        by_short = min(SHORT_CAP_S, RETRY_S * 2 ** min(self._short, 8)) if self._short > 1 else RETRY_S
+        by_short = min(SHORT_CAP_S, RETRY_S * 2 ** min(self._short, 8)) if self._short > 2 else RETRY_S
         pause = max(by_short, min(RETRY_CAP_S, RETRY_S * 2 ** min(self._refused, 8)))
         self._refused += 1
         return float(pause * random.uniform(0.75, 1.0))

@@ -86,10 +86,15 @@ class Supervisor:
         self._inbox.until(decided, limit_s, "status/+", ask=lambda: self._look(nodes))
         self._look(nodes)
         failures = {failure.node: failure.sentence for failure in nodes.failures()}
-        silent = f"runs, but has said nothing at {self._connection.url}"
-        return {
-            node: failures.get(node, f"node {node} {silent}") for node in self.ids if not self._online(node)
-        }
+        return {node: failures.get(node, self._silent(node)) for node in self.ids if not self._online(node)}
+
+    def _silent(self, node: int) -> str:
+        """A broker refuses who may not publish its will, and drops what a rule denies, without a word to us."""
+        url, network = self._connection.url, self._connection.network
+        return (
+            f"node {node} runs, but has said nothing at {url}: does the broker let it in, and take its status and will "
+            f"on dcka/{network}/status/{node}?"
+        )
 
     def watch(self, nodes: EmulatedNodes, ended: Callable[[], bool]) -> None:
         """Tell what happens, until `ended()`, or all nodes have crashed."""
