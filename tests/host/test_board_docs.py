@@ -42,7 +42,9 @@ BOARD = phrases("## What a board says", "## Messages of the computer")
 
 def sources() -> str:
     folders = (ROOT / "host/dcka/boards", ROOT / "host/dcka/cli/board", ROOT / "firmware")
-    text = "".join(file.read_text() for folder in folders for file in sorted(folder.rglob("*.py")))
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
+    files.append(ROOT / "host/dcka/broker/password_files.py")
+    text = "".join(file.read_text() for file in files)
     return re.sub(r'"\s*\n\s*f?"', "", re.sub(r"\{[^{}]*\}", GAP, text))
 
 
