@@ -45,9 +45,9 @@ class Search:
     """A search over `connection`, on the data set of `dataset` (its record), with run numbers from `number` on.
 
     `state`: where outcomes are kept: of each K its best clustering and its score. `limit_s`, `ready_s`: for each run,
-    as `dcka.runs.controller.run` has them. `partial`: whether a run may go on without some nodes. `on_event`: as for `run`,
-    and "trying" (`k`, `start`, `starts`) before a clustering, "scored" (`k`, `point`) behind a score, "chosen" (`k`).
-    Raises UsageError, before anything is sent, for a K or a message that cannot be.
+    as `dcka.runs.controller.run` has them. `partial`: whether a run may go on without some nodes. `on_event`: as for
+    `run`, and "trying" (`k`, `start`, `starts`) before a clustering, "scored" (`k`, `point`) behind a score, "chosen"
+    (`k`). Raises UsageError, before anything is sent, for a K or a message that cannot be.
     """
 
     def __init__(
