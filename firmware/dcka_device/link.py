@@ -100,11 +100,6 @@ class Link:
         """Say good-bye to the broker: there is no will."""
         self.client.disconnect()
 
-    def drop(self) -> None:
-        """Close the connection without a good-bye, so that the broker publishes the will at once."""
-        if self.connector is not None and self.connector.sock is not None:
-            self.connector.close()
-
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
         if not self._queued(lambda: self.client.subscribe(topic)):

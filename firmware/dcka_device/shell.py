@@ -155,9 +155,6 @@ class Shell:
         wait = _LOOK_MS if due is None else max(0, min(_LOOK_MS, diff(due, _now())))
         self._link.wait(now, wait)
 
-    def drop(self) -> None:
-        self._link.drop()
-
     def _feed(self, event: "Callable[..., list[Any]]", *arguments: "Any") -> None:
         """Tell the core of an event, count for how long it computes, and do what it asks for."""
         began = time.ticks_us()
@@ -222,9 +219,6 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
     del config, sys.modules["dcka_device.config"], dcka_device.config
     shell = Shell(settings, Store(_load), guard)
     shell.start()
-    try:
-        while True:
-            shell.turn()
-    finally:
-        # Also after Ctrl-C: the others shall not wait for a node that has left.
-        shell.drop()
+    # Whatever ends this, no good-bye to the broker: its will is how the others learn of it.
+    while True:
+        shell.turn()

@@ -14,6 +14,7 @@ from dcka.choosing.wish import Wish
 from dcka.choosing.words import table_of
 from dcka.config import State
 from dcka.errors import UsageError
+from dcka.mqtt.readiness import NotReady
 from dcka.plots.choice import write_report
 from dcka.runs.outcome import Outcome, decode_commit
 from dcka.runs.plan import PlanError
@@ -31,7 +32,11 @@ def state(tmp_path):
 
 def search(host, state, data, wish=None, story=None, **settings):
     """A search of the clouds; `settings` of [run], or of Search."""
-    own = {name: settings.pop(name) for name in ("max_message", "partial", "distinct") if name in settings}
+    own = {
+        name: settings.pop(name)
+        for name in ("max_message", "partial", "distinct", "ready_s")
+        if name in settings
+    }
     own = {"max_message": dict.fromkeys(NODES, 4096), **own}
     made = Search(
         host,
@@ -203,6 +208,17 @@ def test_a_run_that_goes_on_without_a_node(host, state):
     with pytest.raises(NotChosen, match="run 2 of the search for K went on without node 4"):
         search(host, state, data, story=Story(kill), init="snake")
     assert Outcome.load(state, 2).missing == [4]
+
+
+def test_who_is_away_between_two_runs_is_waited_for_as_long_as_was_asked(host, state):
+    data = equipped(host)
+
+    def kill(kind, told):
+        if kind == "scored" and told["k"] == 2:
+            will(host, 4)
+
+    with pytest.raises(NotReady, match=r"^node 4 of network lab is not online at .*, waited 0\.2 s"):
+        search(host, state, data, story=Story(kill), init="snake", ready_s=0.2)
 
 
 def test_table_and_report_mark_what_was_taken(host, state, tmp_path):

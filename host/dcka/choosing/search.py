@@ -14,7 +14,7 @@ from dcka.config import Config, State
 from dcka.errors import DckaError
 from dcka.inject.dataset import grid_of
 from dcka.mqtt.connection import Connection
-from dcka.mqtt.readiness import named
+from dcka.mqtt.readiness import READY_S, named
 from dcka.runs.controller import OnEvent, run
 from dcka.runs.outcome import Outcome, decode_commit
 from dcka.runs.plan import RunPlan, points_of
@@ -44,10 +44,10 @@ class Found:
 class Search:
     """A search over `connection`, on the data set of `dataset` (its record), with run numbers from `number` on.
 
-    `state`: where outcomes are kept: of each K its best clustering and its score. `limit_s`: for each run, as
-    `dcka.runs.controller.run` has it. `partial`: whether a run may go on without some nodes. `on_event`: as for `run`,
-    and "trying" (`k`, `start`, `starts`) before a clustering, "scored" (`k`, `point`) behind a score, "chosen" (`k`).
-    Raises UsageError, before anything is sent, for a K or a message that cannot be.
+    `state`: where outcomes are kept: of each K its best clustering and its score. `limit_s`, `ready_s`: for each run,
+    as `dcka.runs.controller.run` has them. `partial`: whether a run may go on without some nodes. `on_event`: as for
+    `run`, and "trying" (`k`, `start`, `starts`) before a clustering, "scored" (`k`, `point`) behind a score, "chosen"
+    (`k`). Raises UsageError, before anything is sent, for a K or a message that cannot be.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class Search:
         max_message: Mapping[int, int] | None = None,
         distinct: int | None = None,
         limit_s: float | None = None,
+        ready_s: float = READY_S,
         partial: bool = False,
         on_event: OnEvent | None = None,
     ) -> None:
@@ -72,9 +73,9 @@ class Search:
         self._wish = wish
         self._state = state
         self._max_message = max_message
-        self._limit_s = limit_s
         self._partial = partial
         self._tell: OnEvent = on_event or (lambda kind, data: None)
+        self._runs: Json = {"limit_s": limit_s, "ready_s": ready_s, "on_event": self._tell}
         self._notes: dict[str, None] = {}
         name = str(self._dataset.get("name", "the data set"))
         wish.require(points_of(config, self._dataset), distinct, name)
@@ -86,8 +87,7 @@ class Search:
             wish.high,
             max_message=max_message,
             distinct=distinct,
-            limit_s=limit_s,
-            on_event=self._tell,
+            runs=self._runs,
         )
         self._starts.require(number)
         top = 2 ** int(self._dataset["bits"]) - 1
@@ -161,7 +161,7 @@ class Search:
         for note in made.notes:
             self._note(note)
         self._number = made.number
-        return self._count(run(self._connection, made, limit_s=self._limit_s, on_event=self._tell))
+        return self._count(run(self._connection, made, **self._runs))
 
     def _count(self, outcome: Outcome) -> Outcome:
         """The next run has the next number; how this one ended is looked at."""

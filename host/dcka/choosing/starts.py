@@ -5,7 +5,6 @@ from typing import Any
 
 from dcka.config import Config, State
 from dcka.mqtt.connection import Connection
-from dcka.runs.controller import OnEvent
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import RunPlan, plan
 from dcka.runs.plan_seeding import plan_seeding
@@ -18,7 +17,8 @@ class Starts:
     """Starts of K = 1 … `most`, a seed each, from [run] of `config` on.
 
     Those of kmeans++ are drawn before, by a seeding for `most` each: what it draws for a smaller K are the first of its
-    centres, so that a search reveals `most` readings a start, and not as many for every K.
+    centres, so that a search reveals `most` readings a start, and not as many for every K. `runs`: what each run is
+    given, `limit_s`, `ready_s` and `on_event` of `dcka.runs.controller.run`.
     """
 
     def __init__(
@@ -31,8 +31,7 @@ class Starts:
         *,
         max_message: Mapping[int, int] | None,
         distinct: int | None,
-        limit_s: float | None,
-        on_event: OnEvent,
+        runs: Json,
     ) -> None:
         self._connection = connection
         self._config = config
@@ -40,7 +39,7 @@ class Starts:
         self._state = state
         self._most = most
         self._options: Json = {"max_message": max_message, "distinct": distinct}
-        self._runs: Json = {"limit_s": limit_s, "on_event": on_event}
+        self._runs = runs
         self._drawn: dict[int, Drawn] = {}
 
     @property

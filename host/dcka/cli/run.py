@@ -126,7 +126,7 @@ def command(
             if wish is not None:
                 from dcka.cli.run_auto import run_auto
 
-                return run_auto(connection, config, held, folder, wish, limit, allow_partial, view)
+                return run_auto(connection, config, held, folder, wish, limit, wait, allow_partial, view)
             outcome = _run(connection, config, held, folder, limit, view)
     outcome.save(folder)
     return _report(outcome, held, allow_partial, output)

@@ -94,6 +94,7 @@ def run_auto(
     folder: "State",
     wish: AutoWish,
     limit: float | None,
+    wait: float | None,
     allow_partial: bool,
     view: "RunView",
 ) -> int:
@@ -101,6 +102,7 @@ def run_auto(
     from dcka.choosing.rules import Point
     from dcka.choosing.search import Search
     from dcka.choosing.words import line_of
+    from dcka.mqtt.readiness import READY_S
     from dcka.runs.seed import PLUS, revealed
 
     view.handlers |= {
@@ -121,6 +123,7 @@ def run_auto(
         max_message=held.max_message,
         distinct=held.distinct,
         limit_s=limit,
+        ready_s=READY_S if wait is None else wait,
         partial=allow_partial,
         on_event=view.take,
     )

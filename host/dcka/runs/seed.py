@@ -7,7 +7,7 @@ from typing import Any
 from dcka.config import Config, State
 from dcka.errors import DckaError
 from dcka.mqtt.connection import Connection
-from dcka.mqtt.readiness import named
+from dcka.mqtt.readiness import READY_S, named
 from dcka.runs.controller import OnEvent, run
 from dcka.runs.outcome import Outcome, OutcomeError, decode_commit, greatest_holder
 from dcka.runs.plan import RunPlan, plan
@@ -84,6 +84,7 @@ def seed(
     max_message: Mapping[int, int] | None = None,
     distinct: int | None = None,
     limit_s: float | None = None,
+    ready_s: float = READY_S,
     on_event: OnEvent | None = None,
 ) -> Seeded:
     """Run `number`, in which the nodes draw K points.
@@ -94,7 +95,7 @@ def seed(
     made = plan_seeding(config, dataset_record, number, max_message=max_message, distinct=distinct)
     if on_event is not None:
         on_event("seeding", {"run": number, "reveals": revealed(config.run.k)})
-    outcome = run(connection, made, limit_s=limit_s, on_event=on_event)
+    outcome = run(connection, made, limit_s=limit_s, ready_s=ready_s, on_event=on_event)
     if not outcome.finished:
         raise NotSeeded(
             f"run {number}, in which the nodes draw the start, did not finish: {outcome.reason}", outcome
@@ -118,6 +119,7 @@ def seeded_plan(
     folder: State,
     *,
     limit_s: float | None = None,
+    ready_s: float = READY_S,
     on_event: OnEvent | None = None,
     **options: Any,
 ) -> RunPlan:
@@ -128,9 +130,8 @@ def seeded_plan(
     """
     plan_from(config, dataset_record, number + 1, None, **options)
     try:
-        seeded = seed(
-            connection, config, dataset_record, number, limit_s=limit_s, on_event=on_event, **options
-        )
+        asked: dict[str, Any] = {"limit_s": limit_s, "ready_s": ready_s, "on_event": on_event}
+        seeded = seed(connection, config, dataset_record, number, **asked, **options)
     except NotSeeded as error:
         error.outcome.save(folder)
         raise
