@@ -32,8 +32,8 @@ def read(
 
     unused: functions ("name" or "Class.name") that no node calls. idle: those that have nothing to do on a node;
     their bodies go. library: what it says of a caller's mistakes goes too; the exception and its place say it, to us
-    alone. Of a broker's, the first words stay. Raises ValueError naming one that isn't there: then the library has changed, and so has what can be
-    left out; and SyntaxError.
+    alone. Of a broker's, the first words stay. Raises ValueError naming one that isn't there: then the library has
+    changed, and so has what can be left out; and SyntaxError.
     """
     tree = ast.parse(text)
     _without_definitions(tree, unused, idle)
@@ -81,7 +81,7 @@ def _without_words(tree: ast.Module) -> None:
 def _sentence(text: ast.expr) -> str:
     """What is said, with a word in each place that is filled in."""
     if isinstance(text, ast.JoinedStr):
-        return "".join([one.value if isinstance(one, ast.Constant) else "it" for one in text.values])
+        return "".join([str(one.value) if isinstance(one, ast.Constant) else "it" for one in text.values])
     return text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
 
 
