@@ -5,13 +5,14 @@
 
 .POSIX:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check verify system wasm image lint types imports unit format clean
+.PHONY: help setup demo test check verify soak system wasm image lint types imports unit format clean
 # PYTHONDONTWRITEBYTECODE too: each of a thousand calls of `dcka` would compile its modules anew.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 bin = .venv/bin
 PYTEST_ARGS =
 WORKERS = auto
+SECONDS = 1800
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 = \2/p' $(firstword $(MAKEFILE_LIST)) | awk -F= '{ printf "%-14s%s\n", $$1, $$2 }'
@@ -29,6 +30,9 @@ check: lint types imports unit ## the quick part: format, lint, types, import ru
 
 verify: setup ## search what a few nodes can come to, whatever is lost and whoever dies: some minutes
 	@PYTHONPATH=tests/core $(bin)/python tests/verify
+
+soak: setup system ## half an hour of runs with random faults: no wrong result, nothing leaks (SECONDS=60: shorter)
+	@$(bin)/dcka bench soak --seconds $(SECONDS)
 
 system: ## mosquitto, node and npm from the system's packages
 	@sh tools/system_packages.sh tests

@@ -179,7 +179,7 @@ class Session(session.Session):
         counts = gossip.counts()
         flags = GOSSIP | (KEPT if 0 in [gossip.mass[row] for row in range(0, run.rows, run.n + 1)] else 0)
         if gossip.doubtful:
-            self.lost.append("sums")
+            self.lost.append("points")
         if not gossip.decided or gossip.doubtful or self.struck:
             flags |= UNDECIDED
         if gossip.still():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Places in the ledger; protocol, section 7 has them all.
 _HEARD, _HEARD_BYTES = 4, 5
 # What nobody sends who keeps to the rules: the sender is looked at (`quarantine`).
-_BLAMED = ("length", "value", "version", "set", "sums", "conflict", "root")
+_BLAMED = ("length", "value", "version", "set", "points", "conflict", "root")
 
 
 class Node(Member):
@@ -103,7 +103,7 @@ class Node(Member):
         if session is None:
             return
         if session.quarantine is None:
-            session.quarantine = self._load("quarantine").Quarantine(session)
+            session.quarantine = self._load("quarantine").Session(session)
         if session.quarantine.suspect(topic, payload, reason, now):
             self._publish_status(now)
 
@@ -163,7 +163,7 @@ class Node(Member):
         if kind in ("x", "epoch", "commit"):
             self.ledger[_HEARD] += 1
             self.ledger[_HEARD_BYTES] += len(payload)
-            if self.session and (self.session.quarantine or self.session.is_flooded(now)):
+            if self.session and (self.session.quarantine or self.ledger[_HEARD] > self.session.most):
                 self._suspect(topic, payload, "", now)
         if kind == "x" and len(parts) == 3:
             self._on_sums(int(parts[1]), int(parts[2]), payload, now)

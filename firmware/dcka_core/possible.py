@@ -20,11 +20,13 @@ _EPOCH_BITS = 20
 class Possible(session.Session):
     """The layer of a node in a run of `tree` that looks at what comes, before it counts.
 
-    epoch: (number, node, boot). root: whether this node commits in it.
+    epoch: (number, node, boot). root: whether this node commits in it. of_points: whether the rows are sums of points;
+    where they are something else, they are not looked at.
     """
 
     epoch: "tuple[int, int, int]"
     root: bool
+    of_points = True
 
     def require_set(self, sender: int, contributors: int) -> None:
         """MessageError `set`: a node is among its own contributors, and in epoch 0 its subtree's range has them all."""
@@ -50,48 +52,48 @@ class Possible(session.Session):
         if number - self.epoch[0] >> _EPOCH_BITS > 0:
             raise MessageError("epoch")
 
-    def require_commit(self, commit: "Commit") -> None:
-        """MessageError `root`: the root of its epoch can't have made it; `epoch`: that is too far ahead."""
+    def is_lawful(self, commit: "Commit") -> bool:
+        """Whether the root of its epoch can have made it."""
         run = self.run
-        self.require_epoch(commit.epoch)
         number, root, _ = commit.epoch
         contributors = commit.contributors
         absent = (1 << len(run.members)) - 1 & ~contributors
         # Rule 10: in the second epoch in a row of which it is the root; epoch 0 is one of R0's.
-        lawful = not absent or (
-            number > (root != run.root)
-            and 2 * size(contributors) > len(run.members)
-            and not absent & ~commit.missing
+        few = absent and (
+            number <= (root != run.root)
+            or 2 * size(contributors) <= len(run.members)
+            or absent & ~commit.missing
         )
         ends = commit.flags & CONVERGED or commit.step == run.max_steps
-        if (
-            not lawful
+        return not (
+            few
             or not contributors >> run.members.index(root) & 1
             or not 1 <= commit.step <= run.max_steps
             or bool(commit.flags & FINAL) != bool(ends)
-            or self.doubt_outcome(commit)
-        ):
-            raise MessageError("root")
+            or (self.of_points and self._doubt_outcome(commit))
+        )
 
-    # ---- of clusterings; runs whose rows are something else put their own in the place ----
+    # ---- of clusterings ----
 
-    def doubt_outcome(self, commit: "Commit") -> bool:
+    def _doubt_outcome(self, commit: "Commit") -> bool:
         """Whether counts, flags and SSD can't be those of these contributors."""
         points = sum(commit.counts)
-        first = commit.step == 1 and self.run.init == "local"
+        first = commit.step == 1 and not self.run.common
         return (
             not self._is_size(points, commit.contributors, 0, first)
             or bool(commit.flags & KEPT) != (0 in commit.counts)
-            or commit.ssd > points * self._farthest()
+            or commit.ssd > points * self.run.n << 2 * self.run.bits
         )
 
     def doubt_sums(self, message: "Up", known: "Up | None") -> str:
-        """The reason for which sums can't be those of these contributors: `sums`; or, beside what is `known` of the
+        """The reason for which sums can't be those of these contributors: `points`; or, beside what is `known` of the
         same, `conflict`. Empty where there is none.
 
         Points are whole numbers q, 0 to top: m of them with the sum u have squares of u²/m at least, to the next whole
         points, and as q·q is top·q at most, of top·u at most.
         """
+        if not self.of_points:
+            return ""
         run = self.run
         width = run.n + 1
         top = (1 << run.bits) - 1
@@ -103,23 +105,23 @@ class Possible(session.Session):
             for index in range(row + 1, row + width):
                 total = sums[index]
                 if total > count * top:
-                    return "sums"
+                    return "points"
                 whole += total
                 if count:
                     mean = total // count
                     least += mean * total + (total - mean * count) * (mean + 1)
-        first = not message.step and run.init == "local"
+        first = not (message.step or run.common)
         most = whole * top
         if first:
             # What stands for squares are distances.
-            least, most = 0, points * self._farthest()
+            least, most = 0, points * run.n << 2 * run.bits
         # In the scheduled tree nobody comes before the sender.
         place = 0 if self.epoch[0] else run.members.index(message.sender)
         if not least <= message.squares <= most or not self._is_size(
             points, message.contributors, place, first
         ):
-            return "sums"
-        if known is None or first or (not known.step and run.init == "local"):
+            return "points"
+        if known is None or first or not (known.step or run.common):
             return ""
         # Points go from cluster to cluster, and all of them together stay as they are.
         same = known.squares == message.squares
@@ -127,14 +129,9 @@ class Possible(session.Session):
             same = same and sum(sums[j::width]) == sum(known.sums[j::width])
         return "" if same else "conflict"
 
-    def _farthest(self) -> int:
-        """The largest squared distance of two points."""
-        run = self.run
-        return run.n * ((1 << run.bits) - 1) ** 2
-
     def _is_size(self, points: int, members: int, index: int, first: bool) -> bool:
-        """Whether these members, of whom none is before `index`, put in so many points. first: in step 0 of `local`,
-        in which a node with fewer than K points has no start, and puts in nothing.
+        """Whether these members, of whom none is before `index`, put in so many points. first: in a step 0 without
+        common centres, in which a node with fewer than K points has none to draw, and puts in nothing; labels it has.
         """
         run = self.run
         if not first and members + 1 == 1 << len(run.members):
@@ -144,7 +141,7 @@ class Possible(session.Session):
         members >>= index
         while members:
             here = run.sizes[min(index, len(run.sizes) - 1)]
-            if members & 1 and not (first and here < run.k):
+            if members & 1 and not (first and here < run.k and run.init != "partition"):
                 points -= here
             members >>= 1
             index += 1

@@ -182,9 +182,10 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.members = _ids(record, "members")
     if not run.members:
         raise CoreError("members is empty")
-    run.sizes = _numbers(record, "sizes", 0, run.points) if "sizes" in record else []
-    if run.sizes and sum(run.sizes) + run.sizes[-1] * (len(run.members) - len(run.sizes)) != run.points:
-        raise CoreError("sizes are not those of %d points at %d nodes" % (run.points, len(run.members)))
+    run.sizes = _numbers(record, "rows", 0, run.points) if "rows" in record else []
+    more = len(run.members) - len(run.sizes)
+    if run.sizes and (more < 0 or sum(run.sizes) + run.sizes[-1] * more != run.points):
+        raise CoreError("rows are not those of %d points at %d nodes" % (run.points, len(run.members)))
     run.dataset = _dataset(record)
     run.data_bits = run.bits
     if run.kind == "survey":
@@ -262,8 +263,8 @@ def read_rows(record: "dict[str, Any]") -> Rows:
     if "phases" not in record:
         rows.parent = _whole(record, "parent", 0, _MAX_ID)
         rows.children = _ids(record, "children")
-        if "span" in record:
-            rows.span = _whole(record, "span", 1, _MAX_ID)
+        if "members" in record:
+            rows.span = _whole(record, "members", 1, _MAX_ID)
         if "slots" in record:
             rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
         return rows

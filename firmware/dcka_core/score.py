@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Session(tree.Session):
     """A node in a score: no centre moves, and the root commits what the readings and the centres add up to."""
 
+    of_points = False
+
     def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
         """Rows of (m, u_1 ... u_n) of each cluster, one of (all readings, their silhouettes), zeros; and the SSD."""
         run = self.run

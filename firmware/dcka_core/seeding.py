@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Session(tree.Session):
     """A node in a seeding; step r draws centre r."""
 
+    of_points = False
+
     def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
         """The node's offer, in rows as sums are; rows of zeros for none."""
         run = self.run
@@ -54,6 +56,11 @@ class Session(tree.Session):
         if not sound or message.squares:
             raise MessageError("value")
         super()._take(message)
+
+    def is_lawful(self, commit: "Commit") -> bool:
+        """What is drawn are points, on the grid of the data: the state has more bits than these, for ids."""
+        run = self.run
+        return not max(commit.centres[: run.max_steps * run.n]) >> run.data_bits and super().is_lawful(commit)
 
     def _total(self) -> "tuple[list[int], int]":
         """The smallest offer of the subtree."""

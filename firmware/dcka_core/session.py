@@ -2,7 +2,6 @@
 
 from json import dumps
 
-from dcka_core import ticks
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE
 from dcka_core.messages import CONVERGED, Commit
 
@@ -18,10 +17,9 @@ COMMIT_FILE = "commit.bin"
 # Stands for the topic `epoch/<i>` where messages wait for their run.
 EPOCH_PHASE = -1
 # Places in the ledger (protocol, section 7).
-_SLOTS, _BROADCASTS, _BYTES, _HEARD = 0, 2, 3, 4
-# What a neighbour says in a patience: some by itself, some to each other node that asks or mints; and as much again.
-# With each step or slot, as much as it can take to say that.
-_OFTEN, _OFTEN_EACH, _OFTEN_STEP = 32, 8, 8
+_BROADCASTS, _BYTES, _HEARD = 2, 3, 4
+# Messages of a run that come before anybody looks whether they are too many.
+MANY = 2048
 
 
 def topics(rows: "Rows") -> "list[str]":
@@ -42,9 +40,9 @@ class Session:
 
     identity: (the prefix of the network's topics, id, boot count). first_boot: the boot in which the node stored the
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
-    count in. struck: neighbours in quarantine, by id as text, and why; `Quarantine`, which is loaded when it is needed,
-    sees to that. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The
-    kinds of consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
+    count in. struck: neighbours in quarantine, by id as text, and why; quarantine: what sees to that, loaded when it is
+    needed. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. The kinds of
+    consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
     empty where the status has news.
     """
 
@@ -83,11 +81,8 @@ class Session:
         self.ledger = ledger
         self.struck: dict[str, str] = {}
         self.quarantine: Any = None
-        # Where the ledger stood; patiences since, and the tick up to which they are counted.
-        self._begun = (ledger[_SLOTS], ledger[_HEARD])
-        self._patiences = 0
-        self._counted_at: int | None = None
-        self._most = ledger[_HEARD]
+        # When more has come than this, it may be too much.
+        self.most = ledger[_HEARD] + MANY
 
     def start_centres(self) -> "list[int] | None":
         """The centres of step 0; None where the node has none: it can't draw any of its own, or sums by labels."""
@@ -126,23 +121,6 @@ class Session:
     def may_commit(self, sender: int) -> bool:
         """Whose commits are listened to."""
         return sender in self.rows.near
-
-    def often(self, now: int) -> int:
-        """How many messages a neighbour can have sent since this node entered the run."""
-        if self._counted_at is None:
-            self._counted_at = now
-        passed = max(0, ticks.diff(now, self._counted_at) // self.run.patience_ms)
-        self._patiences += passed
-        self._counted_at = ticks.add(self._counted_at, passed * self.run.patience_ms)
-        steps = self.ledger[_SLOTS] - self._begun[0] + (self.held.step if self.held else 0)
-        return (_OFTEN + _OFTEN_EACH * len(self.run.members)) * (1 + self._patiences) + _OFTEN_STEP * steps
-
-    def is_flooded(self, now: int) -> bool:
-        """Whether more has come than all neighbours can have sent."""
-        heard = self.ledger[_HEARD]
-        if heard > self._most:
-            self._most = self._begun[1] + self.often(now) * (1 + len(self.rows.near))
-        return heard > self._most
 
     def send(self, topic: str, payload: "bytes | bytearray", retain: bool = False) -> None:
         """Put a consensus message out, and count it."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dcka_core.messages import Commit
     from dcka_core.record import Run
-    from dcka_core.tree_messages import Up
 
     Blocks = Iterable[tuple[Any, int]]
 
@@ -25,6 +24,8 @@ _SQUARE_BITS = 12
 
 class Session(tree.Session):
     """A node in a survey; its points are readings."""
+
+    of_points = False
 
     def measure(self, centres: "list[int]") -> "tuple[list[int], int]":
         """Counts of the node's readings, or, in the last step of `std`, sums and squares."""
@@ -43,14 +44,6 @@ class Session(tree.Session):
     def moment(self, sums: "list[int]") -> int:
         """Counts have no squares."""
         return 0
-
-    def doubt_sums(self, message: "Up", known: "Up | None") -> str:
-        """Rows are counts of readings, and another number of them in each step."""
-        return ""
-
-    def doubt_outcome(self, commit: "Commit") -> bool:
-        """The numbers of a state are no counts of points."""
-        return False
 
     def decide(self, commit: "Commit", sums: "list[int]", previous: "list[int]") -> None:
         """The next digit of every end, or the deviations."""

@@ -50,7 +50,7 @@ class Session(Sums):
         self.children = list(self.rows.children)
         self.unheard: list[int] = []
         self.stall_at = ticks.add(now, self.stall_ms(0))
-        if held and self._believes(held):
+        if held and held.epoch[1] in run.members and self.is_lawful(held):
             self._adopt(held, now)
         else:
             self._begin(0, self.start_centres(), now)
@@ -58,15 +58,6 @@ class Session(Sums):
             # It may have missed an epoch: who knows of one will say so.
             self._trouble().tell(now)
         self._settle(now)
-
-    def _believes(self, held: Commit) -> bool:
-        """Whether what flash or a neighbour held can be; it came before the run that it is of was known."""
-        try:
-            self.require_commit(held)
-        except MessageError as error:
-            self.lost.append(error.reason)
-            return False
-        return True
 
     # ---- events ----
 
@@ -83,7 +74,9 @@ class Session(Sums):
         change = is_change(payload)
         commit = read_change(payload, self.run, self.held) if change else read_commit(payload, self.run)
         if commit.beats(self.held):
-            self.require_commit(commit)
+            self.require_epoch(commit.epoch)
+            if not self.is_lawful(commit):
+                raise MessageError("root")
             if self.root and commit.epoch == self.epoch:
                 # This node's own, and it has not made it.
                 raise MessageError("epoch")

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 # A broker that is away is asked again after 250 ms, then twice as long each time, up to 2 s: asking is cheap.
 _RETRY_MS = 250
 _RETRY_CAP_MS = 2000
-# A connection that ends within 10 s counts as short. After several the cause is not the broker's absence (two nodes of
-# one id throw each other out), so the pause grows further.
-_SHORT_MS = 10000
+# A connection that ends within 20 s counts as short: longer than the longest pause, or two nodes of one id, that throw
+# each other out, would begin anew. After several the pause grows by four, so that such two make no more than ten
+# connections in a minute. Who is sent away at once was denied a topic, as by a broker that has just started: that
+# passes, and the pause grows by two.
+_SHORT_MS = 20000
+_AT_ONCE_MS = 100
 _SHORT_CAP_MS = 15000
 # Fixed header, topic and its length, on top of the payload.
 _ENVELOPE = 96
@@ -94,8 +97,13 @@ class Link:
             self.client.connect()
 
     def close(self) -> None:
-        """Say good-bye to the broker."""
+        """Say good-bye to the broker: there is no will."""
         self.client.disconnect()
+
+    def drop(self) -> None:
+        """Close the connection without a good-bye, so that the broker publishes the will at once."""
+        if self.connector is not None and self.connector.sock is not None:
+            self.connector.close()
 
     def subscribe(self, topic: str) -> None:
         """Listen to `topic`, now and after every reconnect."""
@@ -193,13 +201,14 @@ class Link:
 
     def _went_down(self, now: int) -> None:
         lasted = ticks.diff(now, self._up_since or now)
-        self._short = self._short + 1 if lasted < _SHORT_MS else 0
+        more = 1 if lasted < _AT_ONCE_MS else 2
+        self._short = self._short + more if lasted < _SHORT_MS else 0
         self._up_since = None
         self.up = False
 
     def _pause(self) -> int:
         """How long to wait before the next attempt, with a quarter of it by chance."""
-        by_short = min(_SHORT_CAP_MS, _RETRY_MS << min(self._short, 8)) if self._short > 1 else _RETRY_MS
+        by_short = min(_SHORT_CAP_MS, _RETRY_MS << min(self._short, 8)) if self._short > 2 else _RETRY_MS
         pause = max(by_short, min(_RETRY_CAP_MS, _RETRY_MS << min(self._refused, 8)))
         self._refused += 1
         return pause - pause // 4 + self._jitter(pause // 4 + 1)

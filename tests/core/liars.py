@@ -2,6 +2,7 @@
 
 from bus import Bus
 
+from dcka_core.epochs import write_place
 from dcka_core.messages import CONVERGED, FINAL, read_commit
 from dcka_core.tree_messages import Up
 
@@ -124,10 +125,6 @@ def malformed(kind, session, payload):
     return [bytes(payload) + b"\x00"] if kind in ("x", "commit", "epoch") else [payload]
 
 
-def flood(kind, session, payload):
-    return [payload] * 400 if kind in ("x", "commit", "epoch") else [payload]
-
-
 def two_faces(kind, session, payload):
     """Two sums of the same points, both possible."""
     if kind != "x":
@@ -144,14 +141,12 @@ def two_faces(kind, session, payload):
 
 
 def an_epoch_of_nobody(kind, session, payload):
-    from dcka_core.epochs import write_place
-
     if kind != "x":
         return [payload]
     held = session.held.step if session.held else 0
-    session.send(
-        "epoch/%d" % session.node, write_place(session.run, session.node, session.boot, held, (1, 0, 1), 0)
-    )
+    place = write_place(session.run, session.node, session.boot, held, (1, 0, 1), 0)
+    for _ in range(2):
+        session.send("epoch/%d" % session.node, place)
     return [payload]
 
 
@@ -170,7 +165,6 @@ LIES = {
     "an end without a reason": of_commits(an_end_without_a_reason),
     "farther than any two points": of_commits(farther_than_any_two_points),
     "malformed": malformed,
-    "flood": flood,
     "an epoch of nobody": an_epoch_of_nobody,
 }
 

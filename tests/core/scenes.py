@@ -89,7 +89,7 @@ def tree_rows(number, parents, near=None):
             "run": number,
             "parent": parents[node],
             "children": sorted([child for child in parents if parents[child] == node]),
-            "span": span(parents, node),
+            "members": span(parents, node),
             "near": sorted([other for other in (near[node] if near else parents) if other != node]),
         }
         for node in parents
@@ -183,7 +183,7 @@ class Scene:
             "depth": depth(self.links) if self.kind == "tree" else 0,
             "dataset": DATASET.hex(),
             "points": sum([len(self.data[node]) for node in self.data]) // self.n,
-            "sizes": [len(self.data[node]) // self.n for node in members],
+            "rows": [len(self.data[node]) // self.n for node in members],
             "n": self.n,
             "bits": self.bits,
             "k": 3,

@@ -160,3 +160,19 @@ def test_a_damaged_block():
     present = [session.ids(commit.contributors) for commit in chain(scene)]
     assert 3 in present[0] and not [at for at in present[1:] if 3 in at]
     assert scene.drawn(1) == scene.expected(present)
+
+
+def test_a_commit_of_what_is_no_point():
+    """Its numbers have 16 bits, for ids; a centre has those of the grid, or no reading of it can have been drawn."""
+    scene = new_scene()
+    scene.start()
+    for _ in range(40):
+        scene.bus.step()
+    session = scene.session(1)
+    run = session.run
+    commit = session.held
+    assert commit and session.is_lawful(commit)
+    commit.centres[0] = 1 << run.data_bits
+    assert commit.centres[0] < 1 << run.bits and not session.is_lawful(commit)
+    commit.centres[0] -= 1
+    assert session.is_lawful(commit)

@@ -120,6 +120,21 @@ def test_contributors_that_are_nobody_or_not_of_the_subtree():
     check([({"contributors": members}, "set") for members in sets])
 
 
+def test_contributors_that_another_has_brought_already():
+    """In a new tree that may come of a message that was late: nobody's fault."""
+    root = Root()
+    scene = root.scene
+    session = scene.session(1)
+    session._trouble().mint(scene.bus.now)
+    assert root.receive(root.up(epoch=session.epoch)) == []
+    other = read_up(root.payload, root.run)
+    other.sender, other.contributors, other.epoch = 4, 0b1000, session.epoch
+    other.sums, ssd = assign(scene.points(4), session.start_centres(), 3)
+    other.squares = ssd + session.moment(other.sums)
+    assert root.receive(bytes(other.encode(root.run)), "dcka/t/x/0/4") == ["overlap"]
+    assert session.quarantine is None
+
+
 def test_a_forged_sender():
     root = Root()
     assert root.receive(root.up(sender=3)) == ["sender"]

@@ -14,6 +14,7 @@ from dcka.errors import UsageError
     ("values", "words"),
     [
         ({"low": 12, "high": 2}, "--k-range 12..2 is upside down; say --k-range 2..12"),
+        ({"low": 12, "high": 1}, "--k-range 12..1 is upside down; say --k-range 2..12"),
         (
             {"low": 1},
             "--k-range 1..12: one cluster has no other to be told from, so no index judges it; begin with 2",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dcka.cli import logs
 from dcka.cli.output import Output
 
 
@@ -99,7 +100,9 @@ def test_long_words_are_not_wrapped_and_details_wait_for_verbose(capsys):
     line = "word " * 60 + "[bold]end[/bold]"
     Output().say(line)
     Output().detail("hidden")
-    Output(verbose=True).detail("shown")
+    with logs.listening():
+        logs.set_level("debug")
+        Output().detail("shown")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == line + "\nshown\n"

@@ -6,6 +6,7 @@ from exchange import ROWS, Exchange
 from gossip_inputs import LEVELS, Inputs, errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liars import suspects
 from scenes import Scene
 
 from dcka_core.messages import FINAL, UNDECIDED
@@ -77,6 +78,7 @@ def disturbed(scene: Scene, events: list[Trouble], spared: int | None) -> None:
             bus.plug_in(node)
     assert bus.run(bus.all_done, 30_000), scene.told()
     bus.settle()
+    assert suspects(scene) == []
 
 
 @laws

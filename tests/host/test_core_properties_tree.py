@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liars import suspects
 from plain_kmeans import flat
 from scenes import Scene, radio, shortest_tree
 from seeding_scenes import SeedingScene, check_draws
@@ -123,6 +124,7 @@ def mend(scene: Scene, away: set[int]) -> None:
             bus.kill(node)
     assert bus.run(bus.all_done, 100_000), scene.told()
     bus.settle()
+    assert suspects(scene) == []
 
 
 @laws

@@ -29,12 +29,16 @@ def cases(draw: st.DrawFn) -> tuple[int, int, list[int], list[int], list[int]]:
 
 
 @LAW
-@given(cases())
-def test_it_adds_what_the_plain_kernel_adds(case: tuple[int, int, list[int], list[int], list[int]]) -> None:
+@given(cases(), st.sampled_from([0, numpy_kernel._FEW]))
+def test_it_adds_what_the_plain_kernel_adds(
+    case: tuple[int, int, list[int], list[int], list[int]], few: int
+) -> None:
     n, k, points, centres, before = case
     arguments = (array("H", points), len(points) // n, n, array("H", centres), k)
     sums, expected = array("i", before), array("i", before)
-    numpy_kernel.accumulate(*arguments, sums)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numpy_kernel, "_FEW", few)
+        numpy_kernel.accumulate(*arguments, sums)
     kernel.accumulate(*arguments, expected)
     assert sums == expected
     if n == 2:

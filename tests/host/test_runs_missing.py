@@ -10,8 +10,9 @@ from run_network import NODES, Story, ended, equipped, final, leaf_of, planned, 
 from dcka.check import check
 from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import Statuses
+from dcka.runs.absence import GONE_S
 from dcka.runs.blame import missed
-from dcka.runs.controller import GONE_S, run
+from dcka.runs.controller import run
 from dcka.runs.survey import survey
 from dcka_core.errors import DataError
 
@@ -302,6 +303,19 @@ def test_parts_that_are_all_there_and_cannot_hear_each_other_name_each_other(mad
 def test_a_word_of_stalling_that_says_nothing_of_this_run_is_none(made, changes):
     told = statuses(made, n1={"stalled": True, "waiting": [2, 3, 4]} | changes, n4={"state": "offline"})
     assert "stalled" not in missed(made, told, {}, {})[1]
+
+
+def test_in_gossip_who_keeps_all_its_neighbours_waiting_is_named_and_not_who_waits_in_turn(host):
+    made = planned(equipped(host), schedule="gossip")
+    mute = 3
+    near = made.rows[mute]["near"]
+    other = next(node for node in near if len(made.rows[node]["near"]) > 1)
+    told = statuses(
+        made, **{f"n{node}": {"waiting": [mute]} for node in near}, **{f"n{mute}": {"waiting": [other]}}
+    )
+    nodes, reason = missed(made, told, {}, {})
+    assert nodes == [mute]
+    assert reason.startswith(f"no contribution from node {mute} from step 0 on, though online")
 
 
 def test_a_node_whose_data_go_bad_leaves_and_the_others_are_not_waited_for_in_vain(host):

@@ -13,6 +13,7 @@ from dcka.inject.dataset import from_values
 from dcka.mqtt.connection import encoded
 from dcka.runs.plan import LEAST_TOLERANCE, PlanError, idle, plan
 from dcka_core.bounds import message_bound
+from dcka_core.errors import CoreError
 from dcka_core.record import read_rows, read_run
 
 
@@ -36,11 +37,31 @@ def test_the_record_of_a_tree_has_the_keys_of_the_protocol():
     assert made.record == {
         "v": 1, "run": 12, "kind": "tree", "members": list(made.members), "root": made.root, "depth": 2,
         "dataset": record_of()["dataset"], "points": 100, "n": 2, "bits": 15, "k": 3, "init": "local", "seed": 7,
-        "max_steps": 30, "patience_ms": 250,
+        "max_steps": 30, "patience_ms": 250, "rows": [20],
     }  # fmt: skip
     assert (made.kind, made.number, made.window) == ("tree", 12, 0)
     assert made.members[0] == made.root
     assert all(row["run"] == 12 and row["v"] == 1 for row in made.rows.values())
+
+
+def test_the_points_of_each_member_travel_where_there_is_room():
+    record = record_of()
+    for place, entry in enumerate(record["nodes"].values()):
+        entry["rows"] = 10 * (place + 1)
+    made = plan(network(), record, 1)
+    assert made.record["rows"] == [record["nodes"][str(node)]["rows"] for node in made.members]
+    assert read_run(made.record).sizes == made.record["rows"]
+    without = {key: value for key, value in made.record.items() if key != "rows"}
+    room = len(encoded(without))
+    tight = plan(network(k=1), record, 1, max_message=dict.fromkeys(made.members, room))
+    assert "rows" not in tight.record and read_run(tight.record).sizes == []
+
+
+def test_a_record_whose_points_do_not_add_up_is_refused_by_nodes():
+    made = plan(network(), record_of(), 1)
+    for rows in ([19], [20, 20, 20, 20, 21], [20] * 6, ["20"], [-1, 101], 100):
+        with pytest.raises(CoreError):
+            read_run({**made.record, "rows": rows})
 
 
 def test_slots_are_in_the_record_and_the_rows_and_a_node_reads_them():

@@ -16,10 +16,10 @@ from dcka.inject.dataset import from_values
 from dcka.inject.transfer import send
 from dcka.reference import distributed_plus_plus
 from dcka.runs.controller import run
-from dcka.runs.outcome import Outcome, decode_commit
+from dcka.runs.outcome import Outcome, OutcomeError, decode_commit
 from dcka.runs.plan import PlanError, plan
 from dcka.runs.plan_seeding import plan_seeding
-from dcka.runs.seed import NotSeeded, plan_from, seed, seeded_plan
+from dcka.runs.seed import NotSeeded, drawn_by, plan_from, seed, seeded_plan
 from dcka_core.bounds import message_bound
 from dcka_core.record import read_run
 
@@ -243,3 +243,18 @@ def test_the_page_names_the_figures_of_a_seeding(host):
     named = re.search(r"Its figures: (.*?)\n\n", section, re.DOTALL)[1]
     assert set(re.findall(r"`(\w+)`", named)) == {"verdict", *figures}
     assert sum(figures["drawn_from"].values()) == figures["k"] == 5
+
+
+def test_a_centre_beyond_the_grid_starts_nothing(host):
+    data = equipped(host)
+    found = drawn(host, data, config())
+    centres = list(decode_commit(found.outcome, 2).centres)
+    centres[3] = 1 << data.grid.bits
+    spoilt = with_commit(found.outcome, 2, centres=centres)
+    with pytest.raises(
+        OutcomeError,
+        match=f"node 2 tells of a centre at {1 << data.grid.bits}, beyond the {data.grid.bits} bits",
+    ):
+        drawn_by(spoilt, 2)
+    assert drawn_by(spoilt, 3).centres == found.drawn.centres
+    assert "beyond the" in check_seeding(spoilt, data).reasons[0]

@@ -307,8 +307,22 @@ def test_records_of_a_tree_and_of_gossip_by_hand():
     graph = Graph.build([1, 2, 3], [[(1, 2)], [(2, 3)]])
     tree = schedule(graph, "tree")
     assert (tree.members, tree.root, tree.window) == ((2, 1, 3), 2, 0)
-    assert tree.row_records(7)[2] == {"v": 1, "run": 7, "parent": 0, "children": [1, 3], "near": [1, 3]}
-    assert tree.row_records(7)[3] == {"v": 1, "run": 7, "parent": 2, "children": [], "near": [2]}
+    assert tree.row_records(7)[2] == {
+        "v": 1,
+        "run": 7,
+        "parent": 0,
+        "children": [1, 3],
+        "members": 3,
+        "near": [1, 3],
+    }
+    assert tree.row_records(7)[3] == {
+        "v": 1,
+        "run": 7,
+        "parent": 2,
+        "children": [],
+        "members": 1,
+        "near": [2],
+    }
     gossip = schedule(graph, "gossip")
     assert (gossip.members, gossip.root, gossip.window) == ((1, 2, 3), 0, 4)
     assert gossip.row_records(8)[1] == {

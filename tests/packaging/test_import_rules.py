@@ -30,6 +30,7 @@ PLANTED = [
     ("host/dcka/inject/planted.py", "import dcka.cli", "Nobody imports"),
     ("host/dcka/boards/planted.py", "import esptool", "esptool runs in a worker"),
     ("host/dcka/boards/planted.py", "from mpremote import transport_serial", "One adapter"),
+    ("host/dcka/runs/planted.py", "import prometheus_client", "The metrics know"),
     ("host/dcka/errors.py", "import dcka.inject", "No cycles"),
 ]
 

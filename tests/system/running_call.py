@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,14 @@ from typing import Any
 from leftovers import started_processes
 from servers import LIMIT_S, is_running, wait_until
 
+STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (error|warning|info|debug): ")
+
 
 class Call:
-    """A call of dcka that runs on: its lines on stdout and stderr as they come."""
+    """A call of dcka that runs on: its lines on stdout and stderr as they come.
+
+    `errors`: what stderr got, without the time and level that long-running verbs put before it.
+    """
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         temporary = folder / "temporary"
@@ -34,7 +40,7 @@ class Call:
         self._lines: queue.Queue[str] = queue.Queue()
         self._threads = [
             threading.Thread(target=self._read, args=(self._process.stdout, self._lines.put)),
-            threading.Thread(target=self._read, args=(self._process.stderr, self.errors.append)),
+            threading.Thread(target=self._read, args=(self._process.stderr, self._take_error)),
         ]
         for thread in self._threads:
             thread.start()
@@ -43,6 +49,9 @@ class Call:
         with stream:
             for line in stream:
                 take(line.rstrip("\n"))
+
+    def _take_error(self, line: str) -> None:
+        self.errors.append(STAMP.sub("", line))
 
     def line(self, limit_s: float = LIMIT_S) -> str:
         """The next line on stdout."""

@@ -293,5 +293,8 @@ def test_nodes_that_stay_silent_are_named_with_the_reason(
         watched = supervisor.Supervisor(connection, (1, 2), lambda failure: None, news.append)
         watched.require_free()
         missing = watched.await_online(nodes, limit_s=0.3)
-    assert missing == {node: f"node {node} runs, but has said nothing at {broker.url}" for node in (1, 2)}
+    asked = "does the broker let it in, and take its status and will on dcka/here/status"
+    assert missing == {
+        node: f"node {node} runs, but has said nothing at {broker.url}: {asked}/{node}?" for node in (1, 2)
+    }
     assert news == []

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -331,7 +332,9 @@ def test_what_stop_says_has_been_seen_when_it_returns(call, lab):
         assert json.loads(seen[-1].payload) == {"v": 1, "run": json.loads(out)["stopped"] + 1, "kind": "idle"}
 
 
-@pytest.mark.parametrize("verb", ["run", "inject"])
+@pytest.mark.parametrize(
+    "verb", [("run",), ("run", "--stop"), ("inject", "readings.csv")], ids=["run", "stop", "inject"]
+)
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -357,10 +360,40 @@ def test_each_way_to_have_no_broker_ends_soon_with_its_own_sentence(
             url = str(stack.enter_context(mosquitto_with_password(tmp_path, "host", "right")))
         else:
             url = "mqtt://no-such-host.invalid" if case == "name" else f"mqtt://127.0.0.1:{free_port()}"
-        arguments = ("readings.csv",) if verb == "inject" else ()
-        code, out, err = call(verb, *arguments, "--broker", url)
+        code, out, err = call(*verb, "--broker", url)
     assert (code, out) == (1, "")
     assert words in err and url in err
+
+
+def test_a_silent_server_holds_no_verb_for_more_than_fifteen_seconds(call):
+    """C30 c, with the limits as they are."""
+    begun = time.monotonic()
+    with silent_server() as url:
+        code, out, err = call("run", "--stop", "--broker", str(url))
+    assert time.monotonic() - begun < 15
+    assert (code, out) == (1, "")
+    assert "has given no MQTT answer" in err
+
+
+def test_what_run_and_inject_say_has_been_seen_when_they_return(call, lab):
+    """C30 a."""
+    with TestClient(lab.broker.address, "watcher") as watcher:
+        watcher.subscribe("dcka/lab/run", "dcka/lab/dataset", "dcka/lab/result/+")
+        watcher.received(watcher)
+        code, out, err = call(
+            "inject", "readings.csv", "--split-by", "mote", "--columns", "humidity", "--json"
+        )
+        assert code == 0, err
+        (record,) = [
+            json.loads(one.payload) for one in watcher.received(watcher) if one.topic == "dcka/lab/dataset"
+        ]
+        assert record["dataset"] == json.loads(out)["dataset"]
+        code, out, err = call("run", "--json")
+        assert code == 0, err
+        seen = watcher.received(watcher)
+    number = json.loads(out)["run"]
+    assert number in [json.loads(one.payload)["run"] for one in seen if one.topic == "dcka/lab/run"]
+    assert {f"dcka/lab/result/{node}" for node in NODES} <= {one.topic for one in seen}
 
 
 def test_without_a_broker_the_way_to_one_is_said(tmp_path, monkeypatch, capsys):

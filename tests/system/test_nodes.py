@@ -1,5 +1,7 @@
 """Emulated nodes of both runtimes at both brokers: online, a run, power cuts, and the same bits everywhere."""
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -119,6 +121,23 @@ def test_a_node_that_was_killed_in_a_run_raises_its_boot_count_and_ends_the_run_
         check(driver, record, reference)
         assert driver.statuses[leaf]["boot"] == 2
         assert nodes.failures() == []
+
+
+@pytest.mark.skipif("micropython" not in RUNTIMES, reason="there is no MicroPython here")
+def test_a_node_that_ends_by_itself_is_offline_at_once(hand: Any, tmp_path: Path) -> None:
+    """Not a clean good-bye, which would take the will along: all would go on waiting for it."""
+    with (
+        running("embedded") as broker,
+        RUNTIMES["micropython"]("t", IDS, broker.address, folder=tmp_path) as nodes,
+    ):
+        driver = hand(broker)
+        driver.online(IDS)
+        pid = nodes.node(IDS[0]).pid
+        assert pid is not None
+        os.kill(pid, signal.SIGINT)
+        driver.until(lambda: driver.statuses[IDS[0]]["state"] == "offline", "its will")
+        wait_until(lambda: bool(nodes.failures()), "node 1 has ended")
+        assert "KeyboardInterrupt" in nodes.failures()[0].sentence
 
 
 @pytest.mark.skipif("micropython" not in RUNTIMES, reason="there is no MicroPython here")

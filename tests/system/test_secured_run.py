@@ -19,6 +19,7 @@ from dcka.emulation.micropython import MicroPythonNetwork, available
 from dcka.mqtt.address import broker_of, note_broker
 
 NODES = (1, 2, 3, 4)
+PATIENT_S = 45.0  # a Python process and a broker start, on a machine under heavy load
 RUNTIMES = [
     pytest.param(
         MicroPythonNetwork, marks=pytest.mark.skipif(not available(), reason=str(available().reason))
@@ -115,31 +116,26 @@ def test_who_has_no_password_is_told(network, call, capsys):
         assert "secrets/host cannot be read: No such file" in capsys.readouterr().err
 
 
-def test_the_verbs_themselves(network, tmp_path):
-    """init, up, check, emulate, and the end of all of them."""
+def test_the_verbs_themselves(network, call, capsys):
+    """up and check, who else would start a broker, and the end."""
     require_mosquitto()
     up = Call(network.home, "broker", "up", "--json")
+    note = network.home / ".dcka" / "broker.json"
     try:
-        record = up.record()
-        doors = network.doors
+        wait_until(note.is_file, "the note of where it runs", PATIENT_S)
+        record, doors = up.record(), network.doors
         assert record["nodes_url"] == f"mqtts://127.0.0.1:{doors.node_port}"
         assert record["host_url"] == f"mqtts://127.0.0.1:{doors.host_port}"
         assert record["listens"] == [f"127.0.0.1:{doors.node_port}", f"127.0.0.1:{doors.host_port}"]
-        note = network.home / ".dcka" / "broker.json"
-        wait_until(note.is_file, "the note of where it runs")
         assert json.loads(note.read_text())["secured"] == str(network.folder.path)
-        check = Call(network.home, "broker", "check", "--json")
-        proof = check.record()
-        assert check.ended(None) == 0
+        proof = call("broker", "check")
         assert proof["ok"]
         assert {tuple(row) for row in proof["rows"]} == {
             ("who", "action", "topic", "expected", "observed", "ok", "why")
         }
-        second = Call(network.home, "broker", "up")
-        assert second.ended(None) == 2
-        assert any("runs for this network already" in line for line in second.errors)
-        plain = Call(network.home, "broker")
-        assert plain.ended(None) == 2
+        for arguments in (["broker", "up"], ["broker"]):
+            assert main(arguments) == 2
+            assert "runs for this network already" in capsys.readouterr().err
         os.kill(record["pid"], 0)
     finally:
         code = up.ended(signal.SIGINT)

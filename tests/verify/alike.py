@@ -79,7 +79,7 @@ def set_back(machine: Any) -> None:
     session._farewells = 0
     session._answered_at = None
     # Floods are a matter of time.
-    session._most, session._patiences, session._counted_at = NEVER, 0, None
+    session.most = NEVER
     session._repeat_at = session.stall_at = NOW
     epochs = session._epochs
     if epochs is not None:

@@ -99,7 +99,8 @@ class BareEpochs(Weak):
         def mint(self, now: int) -> None:
             node = self._node
             seen = max(self._highest, node.epoch[0], node.held.epoch[0] if node.held else 0)
-            node.epoch = (seen + 1, 0, 0)
+            # R0's name on all: one that is nobody's is refused by whoever hears it.
+            node.epoch = (seen + 1, node.run.root, 0)
             self._founded += 1
             node.root = True
             node.parent = 0

@@ -3,7 +3,7 @@
 import contextlib
 import resource
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +47,11 @@ class Work:
     config: Config
     dataset: Dataset
 
-    def plan(self, number: int, **overrides: object) -> RunPlan:
+    def plan(self, number: int, patience_ms: int | None = None) -> RunPlan:
         """Run `number`, of whatever size its messages are."""
         sizes = dict.fromkeys(self.config.ids, 1 << 20)
-        return plan(self.config, self.dataset.record(), number, max_message=sizes, **overrides)
+        config = self.config.replaced("run", patience_ms=patience_ms)
+        return plan(config, self.dataset.record(), number, max_message=sizes)
 
 
 def spread(
@@ -58,8 +59,8 @@ def spread(
     k: int = 9,
     readings: int = 900,
     *,
-    run: dict[str, object] | None = None,
-    topology: dict[str, object] | None = None,
+    run: Mapping[str, object] | None = None,
+    topology: Mapping[str, object] | None = None,
     name: str = "bench",
 ) -> Work:
     """Experiment 1's nine Gaussians, `readings` (a multiple of nine) in all, dealt to the nodes in turn.
@@ -73,13 +74,13 @@ def spread(
 
 
 def work_on(
-    dataset: Dataset, k: int, run: dict[str, object], topology: dict[str, object], name: str = "bench"
+    dataset: Dataset, k: int, run: Mapping[str, object], topology: Mapping[str, object], name: str = "bench"
 ) -> Work:
     """A network of the data set's nodes."""
     sections: dict[str, dict[str, object]] = {
         "network": {"name": f"{name}-{secrets.token_hex(4)}", "nodes": list(dataset.node_ids)},
         "run": {"k": k, "init": "shared", **run},
-        "topology": topology,
+        "topology": dict(topology),
     }
     return Work(from_mapping(sections, "the benchmark"), dataset)
 
@@ -122,11 +123,11 @@ class Live:
         limit_s: float = 120.0,
         on_event: OnEvent | None = None,
         ready_s: float = 20.0,
-        **overrides: object,
+        patience_ms: int | None = None,
     ) -> Ran:
         """The next run. Raises NotReady where nodes are not there within `ready_s`."""
         self.number += 1
-        made = self.work.plan(self.number, **overrides)
+        made = self.work.plan(self.number, patience_ms)
         return judged(
             run(self.connection, made, limit_s=limit_s, ready_s=ready_s, on_event=on_event), self.work.dataset
         )
@@ -230,7 +231,7 @@ def figures_of(ran: Ran) -> dict[str, Any]:
     figures: dict[str, Any] = {
         "finished": ran.outcome.finished,
         "bit_identical": ran.identical,
-        "steps": ran.verdict.figures.get("outer_steps") or 0,
+        "steps": int(str(ran.verdict.figures.get("outer_steps") or 0)),
     }
     if not ran.identical:
         figures["reason"] = ran.verdict.reasons[0] if ran.verdict.reasons else ran.outcome.reason

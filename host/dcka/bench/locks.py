@@ -1,19 +1,14 @@
-"""A mosquitto with locks for benchmarks: encrypted, with passwords and rules that can be changed, on free loopback ports.
+"""A mosquitto with locks for benchmarks: encrypted, with passwords and rules that can be changed; on loopback.
 
 `dcka broker init` makes the real thing. This one can be made wrong on purpose: an expired certificate, one of a foreign
 authority, other passwords, a rule that denies.
 """
 
-import base64
 import contextlib
-import hashlib
-import ipaddress
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from dcka.bench.errors import Absent
 from dcka.broker import BrokerUrl, await_broker
@@ -21,76 +16,38 @@ from dcka.broker.base import HOST, free_port
 from dcka.broker.mosquitto import find_mosquitto
 from dcka.processes import Child, ProcessGroup
 from dcka.scratch import scratch_folder
+from dcka.security.authority import (
+    SERVER_DAYS,
+    new_authority,
+    new_server,
+    write_certificate,
+    write_key,
+)
+from dcka.security.passwords import mosquitto_hash
 
 USER, PASSWORD = "nodes", "right"
 STRANGER, STRANGERS = "stranger", "strange"
 """Another user, with a password of his own."""
-_ROUNDS = 101  # mosquitto's own default for its hashes
 
 
 class Issuer:
-    """A certificate authority, in a folder. `ca`: the file that trusts it. Raises Absent without `cryptography`."""
+    """A certificate authority, in a folder. `ca`: the file that trusts it."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        x509, _, serialization, ec, _ = _library()
         self._folder = folder
-        self._name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)])
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
-        signed = (
-            self._builder(self._name, self._key.public_key(), -400, 400)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(usage, critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
-            .sign(self._key, _library()[1].SHA256())
-        )
+        # It has been there for as long as a certificate that has expired by now.
+        self._authority = new_authority(name, datetime.now(UTC) - timedelta(days=2 * SERVER_DAYS))
         self.ca = folder / f"{name}.pem"
-        self.ca.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        write_certificate(self.ca, self._authority.certificate)
 
-    def server(self, name: str, until_days: int = 1) -> tuple[Path, Path]:
-        """A server's certificate for loopback and its key; of yesterday's end where `until_days` is −1."""
-        x509, hashes, serialization, ec, usages = _library()
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)])
-        names = [x509.IPAddress(ipaddress.ip_address(HOST)), x509.DNSName("localhost")]
-        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        signed = (
-            self._builder(subject, key.public_key(), -30, until_days)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName(names), critical=False)
-            .add_extension(x509.ExtendedKeyUsage([usages.SERVER_AUTH]), critical=False)
-            .add_extension(issuer, critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
+    def server(self, name: str, expired_days: int = 0) -> tuple[Path, Path]:
+        """A server's certificate for loopback and its key; with `expired_days`, one that ended so long ago."""
+        begun = datetime.now(UTC) - timedelta(days=SERVER_DAYS + expired_days if expired_days else 0)
+        certificate, key = new_server(self._authority, [HOST, "localhost"], begun)
         files = self._folder / f"{name}.crt", self._folder / f"{name}.key"
-        files[0].write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-        form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        files[1].touch(mode=0o600)
-        files[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, *form))
+        write_certificate(files[0], certificate)
+        write_key(files[1], key)
         return files
-
-    def _builder(self, subject: Any, key: Any, begins_days: int, ends_days: int) -> Any:
-        x509 = _library()[0]
-        now = datetime.now(UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(key)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now + timedelta(days=begins_days))
-            .not_valid_after(now + timedelta(days=ends_days))
-        )
-
-
-def _library() -> tuple[Any, Any, Any, Any, Any]:
-    try:
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-    except ImportError:
-        raise Absent("certificates are made by the package cryptography: pip install cryptography") from None
-    return x509, hashes, serialization, ec, x509.oid.ExtendedKeyUsageOID
 
 
 @dataclass(frozen=True)
@@ -150,7 +107,9 @@ class LockedBroker:
         passwords, rules = self._folder / "passwords", self._folder / "acl"
         for file in (passwords, rules):
             file.touch(mode=0o600)
-        passwords.write_text("".join(f"{user}:{_hash(one)}\n" for user, one in locks.passwords.items()))
+        passwords.write_text(
+            "".join(f"{user}:{mosquitto_hash(one)}\n" for user, one in locks.passwords.items())
+        )
         rules.write_text(locks.rules)
         lines = (
             "per_listener_settings true",
@@ -171,15 +130,8 @@ class LockedBroker:
 
 @contextlib.contextmanager
 def locked_mosquitto() -> Iterator[LockedBroker]:
-    """It runs, as it should be. Raises Absent where there is no mosquitto, or nobody to make certificates."""
+    """It runs, as it should be. Raises Absent where there is no mosquitto."""
     with scratch_folder("locks") as folder, ProcessGroup() as group:
         broker = LockedBroker(folder, group)
         broker.start()
         yield broker
-
-
-def _hash(password: str) -> str:
-    """As mosquitto_passwd writes it: PBKDF2 with SHA-512."""
-    salt = os.urandom(12)
-    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
-    return f"$7${_ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from dcka.check.together import brought_together, there
 from dcka.check.verdict import Findings, Verdict
 from dcka.inject.dataset import Dataset
 from dcka.reference import indices
 from dcka.runs.outcome import Outcome, OutcomeError, decode_commit
-from dcka_core.errors import CoreError
 from dcka_core.messages import FINAL, Commit
-from dcka_core.record import Run, read_run
+from dcka_core.record import Run
 
 Json = dict[str, Any]
 
@@ -22,46 +22,21 @@ def check_score(outcome: Outcome, dataset: Dataset) -> Verdict:
     Where nodes were missing, the reference takes those who are in the commit, and the verdict is PARTIAL at best.
     """
     found = Findings("score")
-    run = _brought_together(outcome, dataset, found)
+    run = brought_together(outcome, dataset, "scored a clustering of the data set", "the one", found)
     if run is not None:
         k = len(run.scored) // run.n
         found.figures.update(k=k)
         references: dict[int, Json] = {}
-        for node in _there(outcome):
+        for node in there(outcome):
             _check_node(outcome, run, node, dataset, references, found)
         for node in outcome.missing:
             found.miss(f"node {node}: its readings are not in the score, or it gave no result")
         found.hold(
-            f"{len(_there(outcome))} of {len(outcome.members)} nodes hold the reference's counts, SSD and indices of "
+            f"{len(there(outcome))} of {len(outcome.members)} nodes hold the reference's counts, SSD and indices of "
             f"K = {k}, bit for bit"
         )
     found.figures["bit_identical"] = not found.failed and not outcome.missing
     return found.verdict()
-
-
-def _brought_together(outcome: Outcome, dataset: Dataset, found: Findings) -> Run | None:
-    """The run's record, read; None, and why in `found`, where it is not finished or not of this data set."""
-    found.figures.update(run=outcome.run, nodes=len(outcome.members), rejected=outcome.rejected)
-    held = dataset.id.hex()
-    if outcome.dataset != held or set(outcome.members) != set(dataset.node_ids):
-        found.fail(
-            f"run {outcome.run} scored a clustering of the data set {outcome.dataset}, and what is kept here is "
-            f"{dataset.name}, {held}: inject the one of the run again, or run again"
-        )
-    if not outcome.finished:
-        found.fail(f"run {outcome.run} did not finish: {outcome.reason or 'no reason is known'}")
-    try:
-        run = read_run(outcome.record)
-    except CoreError as error:
-        found.fail(f"the record of run {outcome.run} is not one that can be checked: {error}")
-        return None
-    if (run.n, run.points) != (len(dataset.columns), dataset.size):
-        found.fail(f"the record of run {outcome.run} has other dimensions or other numbers of readings")
-    return None if found.failed else run
-
-
-def _there(outcome: Outcome) -> list[int]:
-    return [node for node in outcome.members if node not in outcome.absent]
 
 
 def _check_node(

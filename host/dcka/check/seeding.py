@@ -5,14 +5,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from dcka.check.subject import Subject
+from dcka.check.together import brought_together, there
 from dcka.check.verdict import Findings, Verdict, named
 from dcka.inject.dataset import Dataset
 from dcka.reference import distributed_plus_plus
 from dcka.runs.outcome import Outcome, OutcomeError, decode_commit
 from dcka.runs.seed import PLUS, Drawn, drawn_by
-from dcka_core.errors import CoreError
 from dcka_core.messages import FINAL
-from dcka_core.record import Run, read_run
+from dcka_core.record import Run
 
 
 def check_seeding(outcome: Outcome, dataset: Dataset) -> Verdict:
@@ -21,7 +21,7 @@ def check_seeding(outcome: Outcome, dataset: Dataset) -> Verdict:
     Where nodes were missing, in each round those offer whom the roots told of, and the verdict is PARTIAL at best.
     """
     found = Findings("seeding")
-    run = _brought_together(outcome, dataset, found)
+    run = brought_together(outcome, dataset, "drew from the data set", "the one", found)
     drawn = None if run is None else _reference(outcome, run, dataset, found)
     if run is not None and drawn is not None:
         _check_drawn(outcome, drawn, found)
@@ -82,25 +82,6 @@ def _is_start(subject: Subject, drawn: Drawn) -> bool:
     return subject.run.centres == [level for centre in drawn.centres for level in centre]
 
 
-def _brought_together(outcome: Outcome, dataset: Dataset, found: Findings) -> Run | None:
-    """The run's record, read; None, and why in `found`, where it is not finished or not of this data."""
-    found.figures.update(run=outcome.run, nodes=len(outcome.members), rejected=outcome.rejected)
-    holds = dataset.id.hex()
-    if outcome.dataset != holds or set(outcome.members) != set(dataset.node_ids):
-        found.fail(
-            f"run {outcome.run} drew from the data set {outcome.dataset}, and what is kept here is {dataset.name}, "
-            f"{holds}: inject the one of the run again, or run again"
-        )
-    if not outcome.finished:
-        found.fail(f"run {outcome.run} did not finish: {outcome.reason or 'no reason is known'}")
-    try:
-        run = read_run(outcome.record)
-    except CoreError as error:
-        found.fail(f"the record of run {outcome.run} is not one that can be checked: {error}")
-        return None
-    return None if found.failed else run
-
-
 def _reference(outcome: Outcome, run: Run, dataset: Dataset, found: Findings) -> Drawn | None:
     """What has to be drawn; None, and why in `found`, where nothing can be."""
     if outcome.missing:
@@ -120,7 +101,7 @@ def _replayed(outcome: Outcome, run: Run, dataset: Dataset, found: Findings) -> 
     weights go by the centres alone, each round is told apart by itself.
     """
     try:
-        source = min(_there(outcome))
+        source = min(there(outcome))
         missing, wanted = decode_commit(outcome, source).missing, drawn_by(outcome, source)
     except (OutcomeError, ValueError):
         found.fail("nobody holds a result to be replayed")
@@ -167,15 +148,10 @@ def _agreed(made: Drawn, wanted: Drawn) -> int:
     return count
 
 
-def _there(outcome: Outcome) -> list[int]:
-    """The members that were there at the end."""
-    return [node for node in outcome.members if node not in outcome.absent]
-
-
 def _check_drawn(outcome: Outcome, expected: Drawn, found: Findings) -> None:
     """The final commit of each node has the reference's points, and whose they are."""
     wrong = []
-    members = _there(outcome)
+    members = there(outcome)
     for node in members:
         try:
             drawn, final = drawn_by(outcome, node), decode_commit(outcome, node).flags & FINAL

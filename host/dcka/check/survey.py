@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from dcka.check.together import brought_together, there
 from dcka.check.verdict import Findings, Verdict, named
 from dcka.inject import data_file
 from dcka.inject.dataset import Dataset
@@ -11,9 +12,8 @@ from dcka.inject.readings import ReadingSet
 from dcka.reference import ReadingsGrid, SurveyRun, survey_run
 from dcka.runs.agree import survey_grid
 from dcka.runs.outcome import Outcome, OutcomeError, decode_commit
-from dcka_core.errors import CoreError
 from dcka_core.messages import FINAL
-from dcka_core.record import Run, read_run
+from dcka_core.record import Run
 
 
 def check_survey(outcome: Outcome, readings: ReadingSet, dataset: Dataset | None = None) -> Verdict:
@@ -23,7 +23,7 @@ def check_survey(outcome: Outcome, readings: ReadingSet, dataset: Dataset | None
     others there, and the verdict is PARTIAL at best.
     """
     found = Findings("survey")
-    run = _brought_together(outcome, readings, found)
+    run = brought_together(outcome, readings, "was about the readings", "those", found)
     reference = None if run is None else _reference(outcome, run, readings, found)
     if run is not None and reference is not None:
         found.figures.update(tail_ppm=run.tail_ppm, scale=run.scale, outer_steps=reference.steps)
@@ -36,27 +36,6 @@ def check_survey(outcome: Outcome, readings: ReadingSet, dataset: Dataset | None
         _tell(reference, readings, found)
     found.figures["bit_identical"] = not found.failed and not outcome.missing
     return found.verdict()
-
-
-def _brought_together(outcome: Outcome, readings: ReadingSet, found: Findings) -> Run | None:
-    """The run's record, read; None, and why in `found`, where it is not finished or not of these readings."""
-    found.figures.update(run=outcome.run, nodes=len(outcome.members), rejected=outcome.rejected)
-    held = readings.id.hex()
-    if outcome.dataset != held or set(outcome.members) != set(readings.node_ids):
-        found.fail(
-            f"run {outcome.run} was about the readings {outcome.dataset}, and what is kept here is {readings.name}, "
-            f"{held}: inject those of the run again, or run again"
-        )
-    if not outcome.finished:
-        found.fail(f"run {outcome.run} did not finish: {outcome.reason or 'no reason is known'}")
-    try:
-        run = read_run(outcome.record)
-    except CoreError as error:
-        found.fail(f"the record of run {outcome.run} is not one that can be checked: {error}")
-        return None
-    if (run.n, run.points) != (len(readings.columns), readings.size):
-        found.fail(f"the record of run {outcome.run} has other dimensions or other numbers of readings")
-    return None if found.failed else run
 
 
 def _reference(outcome: Outcome, run: Run, readings: ReadingSet, found: Findings) -> SurveyRun | None:
@@ -88,15 +67,11 @@ def _present(outcome: Outcome, steps: int) -> list[Collection[int]] | None:
     ]
 
 
-def _there(outcome: Outcome) -> list[int]:
-    return [node for node in outcome.members if node not in outcome.absent]
-
-
 def _check_grids(outcome: Outcome, grid: ReadingsGrid, found: Findings) -> None:
     """The final commit of each node leads to the reference's grid."""
     expected = list(grid.low), list(grid.width), list(grid.extents)
     wrong = []
-    for node in _there(outcome):
+    for node in there(outcome):
         try:
             made, final = survey_grid(outcome, node), decode_commit(outcome, node).flags & FINAL
         except OutcomeError as error:
@@ -111,7 +86,7 @@ def _check_grids(outcome: Outcome, grid: ReadingsGrid, found: Findings) -> None:
             )
     found.fail(*wrong)
     found.hold(
-        f"{len(_there(outcome))} of {len(outcome.members)} nodes agreed on the reference's range, to the last digit"
+        f"{len(there(outcome))} of {len(outcome.members)} nodes agreed on the reference's range, to the last digit"
     )
 
 
@@ -119,7 +94,7 @@ def _check_points(outcome: Outcome, readings: ReadingSet, grid: ReadingsGrid, fo
     """Each node's data file is the one that the reference's levels make, and it has clipped what the reference does."""
     derived = grid.dataset(readings.id)
     total, wrong = 0, []
-    for node in _there(outcome):
+    for node in there(outcome):
         points, clipped = grid.quantise(readings.numbers[node])
         total += int(clipped.sum())
         counts = clipped.tolist() if len(clipped) <= 16 else [int(clipped.sum())]

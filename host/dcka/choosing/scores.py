@@ -7,7 +7,7 @@ from typing import Any
 from dcka.choosing.rules import Point
 from dcka.errors import DckaError
 from dcka.inject.quantise import Grid
-from dcka.runs.outcome import Outcome, decode_commit
+from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
 from dcka_core.indices import indices
 from dcka_core.record import read_run
 
@@ -59,10 +59,7 @@ def score_of(outcome: Outcome) -> Score:
     """What a finished score came to. Raises ScoreError where two nodes say different things, or one other than its
     commit; OutcomeError for a commit that is broken."""
     run = read_run(outcome.record)
-    best = min(outcome.commits)
-    for node in outcome.commits:
-        if decode_commit(outcome, node).beats(decode_commit(outcome, best)):
-            best = node
+    best = greatest_holder(outcome)
     commit = decode_commit(outcome, best)
     told = indices(run, commit)
     for node, result in sorted(outcome.results.items()):

@@ -34,7 +34,9 @@ class Wish:
     def __post_init__(self) -> None:
         said = f"--k-range {self.low}..{self.high}"
         if self.low > self.high:
-            raise UsageError(f"{said} is upside down; say --k-range {self.high}..{self.low}")
+            raise UsageError(
+                f"{said} is upside down; say --k-range {max(LEAST_K, self.high)}..{max(LEAST_K + 1, self.low)}"
+            )
         if self.low < LEAST_K:
             raise UsageError(
                 f"{said}: one cluster has no other to be told from, so no index judges it; begin with {LEAST_K}"

@@ -192,7 +192,7 @@ def _runtime(chosen: str | None, output: Output) -> str:
 def _tell(report: "Report", output: Output) -> int:
     shown = set()
     for failure in report.crashed:
-        output.say(failure.sentence, style="red")
+        output.error(failure.sentence)
         if failure.output not in shown:
             shown.add(failure.output)
             for line in failure.output:

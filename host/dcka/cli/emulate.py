@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dcka.cli import logs
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -79,6 +80,7 @@ def command(
     from dcka.emulation.network import drifting, ids_among
     from dcka.mqtt.address import broker_of
 
+    logs.begin_service()
     config = configuration(network).replaced("emulation", runtime=runtime, heap=heap)
     ids = config.ids if nodes is None else ids_among(nodes, config.ids)
     kind = _runtime(config.emulation.runtime, output)
@@ -102,7 +104,7 @@ def _emulate(
     from dcka.mqtt import Connection
 
     with Connection(url, config.network.name, role="emulate") as connection:
-        watched = Supervisor(connection, ids, _shower(output), output.say)
+        watched = Supervisor(connection, ids, _shower(output), output.say, output.warn)
         watched.require_free()
         with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
             begun = time.monotonic()
@@ -138,7 +140,7 @@ def _shower(output: Output) -> "Callable[[NodeFailure], None]":
     shown: set[tuple[str, ...]] = set()
 
     def show(failure: "NodeFailure") -> None:
-        output.say(failure.sentence, style="red")
+        output.error(failure.sentence)
         if failure.output not in shown:
             shown.add(failure.output)
             for line in failure.output:
@@ -159,7 +161,7 @@ def _report(
 ) -> None:
     for node, reason in missing.items():
         if node not in watched.failed:
-            output.say(reason, style="red")
+            output.error(reason)
     online = [node for node in watched.ids if node not in missing]
     output.result(
         {

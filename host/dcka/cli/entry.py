@@ -1,5 +1,6 @@
 """`main`: runs a verb and turns what it raises into one line on stderr and an exit code."""
 
+import logging
 import os
 import select
 import signal
@@ -13,7 +14,9 @@ from typing import TextIO
 import click
 
 from dcka import __version__
+from dcka.cli import logs
 from dcka.cli.group import VerbGroup
+from dcka.cli.options import log_options
 from dcka.cli.verbs import VERBS, Verb
 from dcka.errors import DckaError
 
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, verbs: Mapping[str, Verb] = VER
     SystemExit with 143 and 129, so that it stops what it has started.
     """
     _never_fail_to_encode()
-    with _ended_by_signals():
+    with _ended_by_signals(), logs.listening():
         try:
             code = _run(sys.argv[1:] if arguments is None else list(arguments), verbs)
             sys.stdout.flush()
@@ -43,8 +46,8 @@ def main(arguments: Sequence[str] | None = None, verbs: Mapping[str, Verb] = VER
 
 
 def _run(arguments: list[str], verbs: Mapping[str, Verb]) -> int:
-    ctx: click.Context | None = None
     try:
+        logs.set_level(logs.level_of_environment())
         with command_group(verbs).make_context("dcka", arguments) as ctx:
             outcome = ctx.command.invoke(ctx)
             return outcome if isinstance(outcome, int) else 0
@@ -55,8 +58,7 @@ def _run(arguments: list[str], verbs: Mapping[str, Verb]) -> int:
     except click.ClickException as error:
         return _said(_line(_call_refused(error)), error.exit_code)
     except DckaError as error:
-        if ctx is not None and ctx.params.get("verbose"):
-            traceback.print_exc()
+        logs.put(traceback.format_exc().rstrip(), logging.DEBUG, sys.stderr)
         return _said(_line(str(error)), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         # The terminal has written ^C: begin a line of our own.
@@ -78,8 +80,8 @@ def command_group(verbs: Mapping[str, Verb] = VERBS) -> VerbGroup:
         epilog="dcka VERB --help shows the options of a verb, with examples.",
     )
     @click.version_option(__version__, prog_name="dcka", message="%(prog)s %(version)s")
-    @click.option("-v", "--verbose", is_flag=True, help="Say more on stderr; show the traceback of an error.")
-    def dcka(verbose: bool) -> None:
+    @log_options
+    def dcka() -> None:
         """Cluster the readings of a sensor network where they are: distributed K-means over MQTT."""
 
     dcka.verbs = verbs
@@ -104,12 +106,14 @@ def _line(message: str) -> str:
 
 
 def _said(words: str, code: int) -> int:
-    print(words, file=sys.stderr)
+    # Whatever the level: an exit code alone helps nobody.
+    level = logging.INFO if code == EXIT_INTERRUPTED else logging.ERROR
+    print(logs.lines(words, level, sys.stderr), file=sys.stderr)
     return code
 
 
 def _bug() -> int:
-    traceback.print_exc()
+    _said(traceback.format_exc().rstrip(), EXIT_BUG)
     return _said(
         f"dcka: this is a fault in dcka {__version__}; please report it with the lines above and the call",
         EXIT_BUG,

@@ -1,15 +1,28 @@
-"""`dcka monitor`: what the network is doing, live."""
+"""`dcka monitor`: what the network is doing, live, and as metrics."""
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import click
 
-from dcka.cli.options import broker_option, configuration, examples, network_option, state_of, state_option
+from dcka.cli import logs
+from dcka.cli.options import (
+    broker_option,
+    configuration,
+    examples,
+    log_options,
+    network_option,
+    state_of,
+    state_option,
+)
 from dcka.cli.output import Output
 
 if TYPE_CHECKING:
@@ -24,18 +37,27 @@ REFRESH_HZ = 4
         "dcka monitor                        a live table; Ctrl-C ends it",
         "dcka monitor --for 10 > log.txt     a line an event, for ten seconds",
         "dcka monitor --json | jq .event     an object an event",
+        "dcka monitor --metrics 9108         metrics for Prometheus, on this computer alone",
+        "dcka monitor --metrics 0.0.0.0:9108 and on all its addresses, for whoever asks",
     ),
 )
 @click.option(
     "--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="End by itself after so long."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object an event, each on a line.")
+@click.option(
+    "--metrics",
+    metavar="[ADDRESS:]PORT",
+    help="Serve metrics for Prometheus there, at /metrics; without an address on loopback.",
+)
 @network_option
 @broker_option
 @state_option
+@partial(log_options, hidden=True)
 def command(
     seconds: float | None,
     as_json: bool,
+    metrics: str | None,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -44,25 +66,35 @@ def command(
 
     On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
     other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
-    broker. A status that the broker had kept is marked: nobody knows how old it is. Ctrl-C ends it, with exit
-    code 0.
+    broker. A status that the broker had kept is marked: nobody knows how old it is. With --metrics it shows the
+    same to Prometheus, too. Ctrl-C ends it, with exit code 0.
     """
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
+    from dcka.monitor.listen import is_loopback, parse_listen
     from dcka.mqtt import Connection
     from dcka.mqtt.address import broker_of
 
+    logs.begin_service()
+    listen = None if metrics is None else parse_listen(metrics)
     config = configuration(network)
     url = broker_of(config, state_of(config, state), broker, MONITOR)
-    shown = NetworkState(config.network.name, config.ids)
+    shown, guard = NetworkState(config.network.name, config.ids), Lock()
     try:
-        with (
-            Connection(url, config.network.name, role="monitor") as connection,
-            _view(shown, str(url), as_json) as tell,
-        ):
-            watch(connection, shown, tell, seconds)
+        with ExitStack() as stack:
+            connection = stack.enter_context(Connection(url, config.network.name, role="monitor"))
+            if listen is not None:
+                from dcka.monitor.exporter import exporting
+
+                served = stack.enter_context(exporting(shown, guard, *listen))
+                Output().say(
+                    f"metrics at {served}"
+                    + ("" if is_loopback(listen[0]) else ", for whoever can reach that")
+                )
+            tell = stack.enter_context(_view(shown, str(url), as_json))
+            watch(connection, shown, tell, seconds, guard)
     except KeyboardInterrupt:
-        if not as_json:
+        if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
     return 0
 
@@ -93,4 +125,8 @@ def _print_json(events: "list[Event]") -> None:
 
 def _print_lines(events: "list[Event]") -> None:
     for event in events:
-        print(event.line(), flush=True)
+        if logs.is_plain(sys.stdout):
+            print(event.line(), flush=True)
+        else:
+            level = logging.WARNING if event.bad else logging.INFO
+            logs.put(event.text, level, sys.stdout, datetime.fromtimestamp(event.at, UTC))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dcka.cli import logs
 from dcka.cli.output import Output
 from dcka.errors import UsageError
 
@@ -22,20 +23,51 @@ def examples(*lines: str) -> str:
 
 
 def json_option(command: Decorated) -> Decorated:
-    """`--json`; the function gets `output`, an Output that knows of it and of `--verbose`.
-
-    `-v` is taken behind the verb too, where people write it.
-    """
-    verbose = click.option(
-        "-v", "--verbose", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_more
-    )
+    """`--json`; the function gets `output`, an Output that knows of it. With it come the options of `log_options`."""
     return click.option(
         "--json",
         "output",
         is_flag=True,
         callback=_output,
         help="Print one JSON object on stdout; everything else goes to stderr.",
-    )(verbose(command))
+    )(log_options(command, hidden=True))
+
+
+def log_options(command: Decorated, hidden: bool = False) -> Decorated:
+    """`--log-level LEVEL`, `-v`, `-q`; the last one counts, of those before the verb and those behind it.
+
+    `hidden` from the help of verbs: `dcka --help` has them. They are taken there because people write them there.
+    """
+    flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": hidden}
+    level = click.option(
+        "--log-level",
+        type=click.Choice(tuple(logs.LEVELS)),
+        is_eager=True,
+        expose_value=False,
+        hidden=hidden,
+        callback=_set_level,
+        help=f"What stderr gets, at least so serious.  [default: the environment's {logs.VARIABLE}, {logs.DEFAULT}]",
+    )
+    verbose = click.option(
+        "-v", "--verbose", callback=_verbose, help="--log-level debug; an error shows its traceback.", **flags
+    )
+    quiet = click.option("-q", "--quiet", callback=_quiet, help="--log-level warning.", **flags)
+    return level(verbose(quiet(command)))
+
+
+def _set_level(ctx: click.Context, parameter: click.Parameter, level: str | None) -> None:
+    if level is not None:
+        logs.set_level(level)
+
+
+def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        logs.set_level("debug")
+
+
+def _quiet(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        logs.set_level("warning")
 
 
 def network_option(command: Decorated) -> Decorated:
@@ -161,11 +193,5 @@ def state_of(config: "Config", state: Path | None = None) -> "State":
     return State.beside(config.file, state)
 
 
-def _more(ctx: click.Context, parameter: click.Parameter, verbose: bool) -> None:
-    if verbose:
-        ctx.find_root().params["verbose"] = True
-
-
 def _output(ctx: click.Context, parameter: click.Parameter, json_mode: bool) -> Output:
-    output = Output(json_mode, verbose=bool(ctx.find_root().params.get("verbose")))
-    return ctx.with_resource(output.guarded())
+    return ctx.with_resource(Output(json_mode).guarded())

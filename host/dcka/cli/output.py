@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import logging
 import math
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from dcka.cli import logs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,13 +18,12 @@ if TYPE_CHECKING:
 class Output:
     """The only way for a verb to print.
 
-    `json_mode`: `result` prints one JSON object on stdout, once; nothing else gets there. `verbose`: `detail`
-    speaks too. `stdout`: where results go.
+    `json_mode`: `result` prints one JSON object on stdout, once; nothing else gets there. `stdout`: where results go.
+    Which of the lines for people are shown, and how they look where nobody looks on, is the matter of `logs`.
     """
 
-    def __init__(self, json_mode: bool = False, verbose: bool = False, stdout: TextIO | None = None) -> None:
+    def __init__(self, json_mode: bool = False, stdout: TextIO | None = None) -> None:
         self.json_mode = json_mode
-        self.verbose = verbose
         self._stdout = stdout or sys.stdout
         self._console: Console | None = None
         self._done = False
@@ -36,14 +38,27 @@ class Output:
             self._console = Console(stderr=True, highlight=False)
         return self._console
 
-    def say(self, text: str, style: str | None = None) -> None:
-        """A line for a person, on stderr: progress, warnings, what comes next. Brackets stay as they are."""
-        self.console.print(text, style=style, markup=False, emoji=False, soft_wrap=True)
+    def say(self, text: str) -> None:
+        """A line for a person, on stderr: progress, notes, what comes next. Brackets stay as they are."""
+        self._put(text, logging.INFO)
 
     def detail(self, text: str) -> None:
-        """As `say`, with --verbose only."""
-        if self.verbose:
-            self.say(text, style="dim")
+        """As `say`, at level debug."""
+        self._put(text, logging.DEBUG, "dim")
+
+    def warn(self, text: str) -> None:
+        """As `say`, of what will need somebody's hand."""
+        self._put(text, logging.WARNING, "yellow")
+
+    def error(self, text: str) -> None:
+        """As `say`, of what has gone wrong."""
+        self._put(text, logging.ERROR, "red")
+
+    def _put(self, text: str, level: int, style: str | None = None) -> None:
+        if not logs.is_plain(sys.stderr):
+            logs.put(text, level, sys.stderr)
+        elif logs.shows(level):
+            self.console.print(text, style=style, markup=False, emoji=False, soft_wrap=True)
 
     def result(self, record: Mapping[str, object], text: str | None = None) -> None:
         """The outcome of the verb: `record` as JSON in JSON mode, else `text` (or `record`, a key a line).

@@ -19,6 +19,7 @@ from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE
 from dcka_core.errors import CoreError
 from dcka_core.member import RUN_FILE
 from dcka_core.node import Node
+from dcka_core.parts import part
 from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
 from dcka_core.survey_grid import SurveyGrid
@@ -34,7 +35,7 @@ class CPythonNode:
     """One node from its boot to its end: build it, `start` it, let the loop turn, `end` it.
 
     settings: as node.json has them, with `node`, and `clock_ppm` where its clock is to be wrong. vitals: () → (live,
-    free) bytes. random: (count) → bytes.
+    free) bytes. random: (count) → bytes. load: the parts of the core, as `dcka_core.parts.part` does.
     A fault of the core ends this node alone, with `failure`; the broker then publishes its will.
     """
 
@@ -46,6 +47,7 @@ class CPythonNode:
         gates: Gates,
         vitals: Callable[[], tuple[int, int]],
         random: Callable[[int], bytes],
+        load: Callable[[str], Any] = part,
     ) -> None:
         self.failure: NodeFailure | None = None
         self._settings = settings
@@ -54,6 +56,7 @@ class CPythonNode:
         self._gates = gates
         self._vitals = vitals
         self._random = random
+        self._load = load
         self._busy = 0  # of the computing time: what is no whole millisecond yet, in µs
         self._connection = 0  # which of the link's the core knows of; 0 while it knows of none
         # Its clock goes so many of its own ms in a true one.
@@ -90,6 +93,7 @@ class CPythonNode:
             settings["max_message"],
             RUNTIME,
             self._vitals,
+            self._load,
         )
         self._link = Link(settings, self._node.will(), self._loop, self._gates, self._turn)
         try:

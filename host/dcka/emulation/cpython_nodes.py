@@ -14,6 +14,7 @@ from dcka.emulation.flash import Flash, FolderFlash, MemoryFlash
 from dcka.emulation.gate import Gates
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure, require_node
+from dcka.emulation.shared import SharedParts
 
 # getrusage counts in KB, but on macOS in bytes.
 _RUSAGE_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -40,6 +41,7 @@ class CPythonNodes:
         self.loop = Loop()
         self._settings = settings
         self._random = random
+        self._parts = SharedParts()
         self._clocks = clocks or {}
         self._logins = logins or {}
         self._gates = Gates(self.loop, _broker(settings["broker"]))
@@ -61,7 +63,7 @@ class CPythonNodes:
         settings = {**self._settings, "node": node, "clock_ppm": self._clocks.get(str(node), 0)}
         settings["broker"] = {**self._settings["broker"], **self._logins.get(str(node), {})}
         self._nodes[node] = CPythonNode(
-            settings, self._flashes[node], self.loop, self._gates, self._vitals, self._random
+            settings, self._flashes[node], self.loop, self._gates, self._vitals, self._random, self._parts
         )
         self._nodes[node].start()
 

@@ -4,8 +4,12 @@ from array import array
 
 import numpy as np
 
+from dcka_core import kernel
+
 # Numbers in the largest intermediate array, 4 bytes each: K of 4096 and a block of 4096 points would make 64 MB.
 _CELLS = 1 << 20
+# Differences of coordinates, up to which the plain kernel has done before numpy has begun.
+_FEW = 200
 
 
 def accumulate(
@@ -16,6 +20,9 @@ def accumulate(
     block, centres: array('H') of points and of K·n numbers. sums: array('i') of K rows of (m, u_1 … u_n), then the
     sums of the SSD's low 16 bits and of its high bits; it is added to in place, and its 31 bits are the caller's care.
     """
+    if count * n * k <= _FEW:
+        (kernel.accumulate_2d if n == 2 else kernel.accumulate)(block, count, n, centres, k, sums)
+        return
     points = np.frombuffer(block, np.uint16, count * n).reshape(count, n).astype(np.int32)
     places = np.frombuffer(centres, np.uint16, k * n).reshape(k, n).astype(np.int32)
     totals = np.frombuffer(sums, np.int32)

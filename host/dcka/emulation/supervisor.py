@@ -29,7 +29,8 @@ class EmulatedNodes(Protocol):
 class Supervisor:
     """The nodes `ids` of a network, seen from its broker.
 
-    on_failure: called once for each node that crashes. on_news: called with a sentence that a person wants to read.
+    on_failure: called once for each node that crashes. on_news: called with a sentence that a person wants to read;
+    on_trouble (the same, if not given): with one that asks for a hand.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Supervisor:
         ids: tuple[int, ...],
         on_failure: Callable[[NodeFailure], None],
         on_news: Callable[[str], None],
+        on_trouble: Callable[[str], None] | None = None,
     ) -> None:
         self.ids = ids
         self.failed: set[int] = set()
         self._connection = connection
         self._on_failure = on_failure
         self._on_news = on_news
+        self._on_trouble = on_trouble or on_news
         self._inbox = Inbox(connection, {"got": self._take_answer}, on_reconnect=self._reconnected)
         self._transfer = int.from_bytes(os.urandom(4), "little")
         self._answered: set[int] = set()
@@ -83,10 +86,15 @@ class Supervisor:
         self._inbox.until(decided, limit_s, "status/+", ask=lambda: self._look(nodes))
         self._look(nodes)
         failures = {failure.node: failure.sentence for failure in nodes.failures()}
-        silent = f"runs, but has said nothing at {self._connection.url}"
-        return {
-            node: failures.get(node, f"node {node} {silent}") for node in self.ids if not self._online(node)
-        }
+        return {node: failures.get(node, self._silent(node)) for node in self.ids if not self._online(node)}
+
+    def _silent(self, node: int) -> str:
+        """A broker refuses who may not publish its will, and drops what a rule denies, without a word to us."""
+        url, network = self._connection.url, self._connection.network
+        return (
+            f"node {node} runs, but has said nothing at {url}: does the broker let it in, and take its status and will "
+            f"on dcka/{network}/status/{node}?"
+        )
 
     def watch(self, nodes: EmulatedNodes, ended: Callable[[], bool]) -> None:
         """Tell what happens, until `ended()`, or all nodes have crashed."""
@@ -106,12 +114,12 @@ class Supervisor:
                 self._on_failure(failure)
         for node in sorted((self._inbox.statuses.twins & set(self.ids)) - self._twins):
             self._twins.add(node)
-            self._on_news(
+            self._on_trouble(
                 f"node {node} is there twice: another device or process uses its id at {self._connection.url}"
             )
         if self._connected and not self._connection.connected:
             self._connected = False
-            self._on_news(
+            self._on_trouble(
                 f"the broker at {self._connection.url} is gone; the nodes ask for it until it is back"
             )
 

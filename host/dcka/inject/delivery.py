@@ -9,6 +9,7 @@ from dcka_core.codec import put_varint
 from dcka_core.messages import CHUNK, REMOVE
 
 RESEND_S = 1.0  # a board writes a chunk to its flash in some 10 ms, and seldom needs 100 ms
+SWIFT_NODES = 100  # so many nodes answer within that time, whatever broker they are at
 SENDINGS = 8  # of a chunk, before the node is given up
 BEGINNINGS = 3  # of a whole file: a node that restarts, or whose flash errs, asks for it anew
 SLOWEST_CHECK_BYTES_S = 50_000  # of a board that reads and checks its flash
@@ -21,10 +22,13 @@ _REMOVE = bytes([1 << 4 | REMOVE])
 class Delivery:
     """One node's file: what it has of it, and the one chunk that is in flight.
 
-    `full`: the node has no room for it. `begun`: it has taken the first chunk, and the next waits for `go_on`.
+    `of`: so many nodes get theirs at the same time. `full`: the node has no room for it.
+    `begun`: it has taken the first chunk, and the next waits for `go_on`.
     """
 
-    def __init__(self, node: int, data: bytes, most: int, replace: bool, connection: Connection) -> None:
+    def __init__(
+        self, node: int, data: bytes, most: int, replace: bool, connection: Connection, of: int = 1
+    ) -> None:
         self.node = node
         self.data = data
         self.transfer = -1
@@ -36,6 +40,8 @@ class Delivery:
         self._replace = self._removing = replace
         self._held = True
         self._connection = connection
+        # A thousand nodes that share a broker answer a thousandth as fast.
+        self._resend_s = RESEND_S * max(1.0, of / SWIFT_NODES)
         self._chunk = most - len(_HEAD) - 4 - 2 * varint_bytes(len(data))
         self._beginnings = 0
         self._sendings = 0
@@ -141,7 +147,7 @@ class Delivery:
 
     def _send(self) -> None:
         self._sendings += 1
-        self._due = time.monotonic() + RESEND_S
+        self._due = time.monotonic() + self._resend_s
         number = self.transfer.to_bytes(4, "little")
         if self._removing:
             self._connection.publish(f"put/{self.node}", _REMOVE + number)

@@ -16,7 +16,9 @@ from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, whole
 
 SMALLEST = 64  # a node that takes less could not take part in any run
 LIMIT_S = 120.0
+SHOWN = 8
 LOOK_S = 0.05  # while messages come, the nodes are looked at so often
+NODE_S = 0.1  # more for each node
 SLOWEST_BYTES_S = 4_000  # of a transfer; a board with a bad link still makes so many
 
 Progress = Callable[[int, int, int], None]
@@ -76,7 +78,7 @@ def send(
     results = sending.results()
     failed = [result.error for result in results.values() if result.error]
     if failed:
-        raise TransferError("; ".join(failed), results)
+        raise TransferError(_listed(failed), results)
     connection.publish("dataset", dataset.record(), retain=True)
     connection.flush()
     return results
@@ -122,7 +124,7 @@ class _Sending:
                     f"node {node} takes messages of {most} bytes; at least {SMALLEST} are needed"
                 )
             data = self._dataset.data_file(node)
-            self._files[node] = Delivery(node, data, most, self._replace, self._connection)
+            self._files[node] = Delivery(node, data, most, self._replace, self._connection, len(self._nodes))
         for node, file in self._files.items():
             if self._has(node) and self._is_published(node):
                 file.skipped = file.done = True
@@ -131,7 +133,12 @@ class _Sending:
 
     def limit_s(self) -> float:
         """How long all of it may take."""
-        return LIMIT_S + max((len(file.data) for file in self._files.values()), default=0) / SLOWEST_BYTES_S
+        nodes_s = NODE_S * len(self._nodes)
+        return (
+            LIMIT_S
+            + nodes_s
+            + max((len(file.data) for file in self._files.values()), default=0) / SLOWEST_BYTES_S
+        )
 
     def finish(self, deadline: float) -> None:
         """Answer the nodes until each has its file, and says so in its status, or has failed."""
@@ -166,7 +173,7 @@ class _Sending:
         if all(file.begun or file.done or file.error for file in files):
             full = [file.error for file in files if file.full]
             if full:
-                raise TransferError("; ".join(full))
+                raise TransferError(_listed(full))
             for file in files:
                 file.go_on()
 
@@ -227,3 +234,9 @@ class _Sending:
     def _say_again(self) -> None:
         for file in self._files.values():
             file.say_again()
+
+
+def _listed(sentences: list[str]) -> str:
+    """The first few: a thousand nodes can fail alike, and `results` has them all."""
+    more = len(sentences) - SHOWN
+    return "; ".join(sentences[:SHOWN]) + (f"; and {more} more" if more > 0 else "")

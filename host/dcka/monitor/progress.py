@@ -36,13 +36,15 @@ class RunProgress:
     """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise; with a
     `scale`, in widths of the grid. A survey's and a seeding's are 0.
 
-    `done`: the members that have given their result. `steps`: by node, the step of its last commit. In `tree`: `root`
-    and `epoch` as the last report has them, `scheduled` as the run has it, and `missing`, who was not in every step.
+    `points`: the readings of all. `done`: the members that have given their result. `steps`: by node, the step of its
+    last commit. In `tree`: `root` and `epoch` as the last report has them, `scheduled` as the run has it, and
+    `missing`, who was not in every step.
     """
 
     number: int = 0
     kind: str = ""
     k: int = 0
+    points: int = 0
     members: tuple[int, ...] = ()
     dataset: str = ""
     ssd: dict[int, float] = field(default_factory=dict)
@@ -89,11 +91,12 @@ class RunProgress:
         if kind not in ("tree", "gossip", *WITHOUT_SSD, "idle"):
             raise PayloadError(f"kind is {clean(kind, 20)}")
         members = tuple(wholes(record, "members", ()))
-        k, root = whole(record, "k", 0), whole(record, "root", 0)
+        k, root, points = whole(record, "k", 0), whole(record, "root", 0), whole(record, "points", 0)
         if number <= self.number:
             return False
         self.number, self.kind, self.k, self.members = number, kind, k, members
         self.root, self.scheduled, self.epoch, self.missing = root, root, 0, set()
+        self.points = points
         self.dataset = clean(record.get("dataset", ""), 16)
         self.ssd, self.done, self.steps, self._parts = {}, set(), {}, {}
         return True

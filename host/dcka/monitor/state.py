@@ -9,15 +9,19 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from dcka.monitor.events import Event, clean, counts
+from dcka.monitor.events import Event, clean
 from dcka.monitor.progress import WITHOUT_SSD, RunProgress
+from dcka.monitor.status_words import Found, seen, status_event
+from dcka.monitor.tally import OTHER, NodeCounters, Tally
 from dcka.mqtt import Message, NodeStatus, Statuses
 from dcka.mqtt.readiness import named
-from dcka.mqtt.statuses import ASLEEP, SILENT_S, PayloadError, read_object, wholes
+from dcka.mqtt.statuses import SILENT_S, PayloadError, read_object, wholes
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_commit
 
 KEPT_EVENTS = 200
+KINDS = ("run", "dataset", "status", "step", "commit", "result")
+"""What is looked at: the first parts of topics."""
 
 
 @dataclass
@@ -25,7 +29,7 @@ class NodeView:
     """One node. `figures`: its last status but a will, which has none; the will where there is no other.
 
     Times are monotonic seconds: `known_at`, when it was first heard of; `live_at`, when it last spoke while we
-    listened (None: what is known of it is retained); `offline_at`, when it was seen to go.
+    listened (None: what is known of it is retained); `offline_at`, when it was seen to go. `counters`: what it counts.
     """
 
     status: NodeStatus
@@ -33,6 +37,7 @@ class NodeView:
     known_at: float
     live_at: float | None = None
     offline_at: float | None = None
+    counters: NodeCounters = field(default_factory=NodeCounters)
 
     def state(self, now: float) -> str:
         """The state that it said, or `silent` where nothing was heard of it for too long."""
@@ -49,7 +54,7 @@ class NodeView:
 @dataclass
 class NetworkState:
     """`members`: the ids of the network file. `nodes`: by id, whoever has a status. `run`: the run that is on, or
-    was last. `broker`: whether the broker is there; `broker_at`: since when."""
+    was last. `broker`: whether the broker is there; `broker_at`: since when. `tally`: what was counted meanwhile."""
 
     network: str
     members: tuple[int, ...] = ()
@@ -58,6 +63,7 @@ class NetworkState:
     broker: bool = True
     broker_at: float = 0.0
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+    tally: Tally = field(default_factory=Tally)
     _statuses: Statuses = field(default_factory=Statuses)
 
     def take(self, node: int, message: Message, wall: float) -> list[Event]:
@@ -74,10 +80,13 @@ class NetworkState:
         found = [] if handler is None else handler(node, message)
         if kind != "status" and not message.retained and node in self.nodes:
             self.nodes[node].live_at = message.at
+        self.tally.messages[kind] += 1
         return self._told(found, wall)
 
     def rejected(self, topic: str, reason: str, wall: float) -> list[Event]:
         """A message that was of no use."""
+        kind = topic.partition("/")[0]
+        self.tally.rejected[kind if kind in KINDS else OTHER] += 1
         data = {"topic": clean(topic), "reason": clean(reason)}
         return self._told(
             [("rejected", f"dropped a message on {data['topic']}: {data['reason']}", data, True)], wall
@@ -91,13 +100,17 @@ class NetworkState:
         text = "the broker is back" if there else "the broker does not answer: trying again"
         return self._told([("broker", text, {"state": "back" if there else "away"}, not there)], wall)
 
+    def reconnected(self) -> None:
+        """An outage is over, however short: what was said meanwhile is lost."""
+        self.tally.cut_off()
+
     def absent(self) -> list[int]:
         """The members that nothing is known of."""
         return [node for node in self.members if node not in self.nodes]
 
     # ---- what comes ----
 
-    def _take_status(self, node: int, message: Message) -> list["_Found"]:
+    def _take_status(self, node: int, message: Message) -> list[Found]:
         if not message.payload:
             if self.nodes.pop(node, None) is None:
                 return []
@@ -114,24 +127,27 @@ class NetworkState:
             view.live_at = message.at
         if status.online:
             view.figures, view.offline_at = status, None
+            view.counters.take(status)
         elif not message.retained and view.offline_at is None:
             view.offline_at = message.at
-        if before is not None and _seen(before) == _seen(status):
+        if before is not None and seen(before) == seen(status):
             return []
-        return [_status_event(status, before, message.retained)]
+        return [status_event(status, before, message.retained)]
 
-    def _take_run(self, _: int, message: Message) -> list["_Found"]:
+    def _take_run(self, _: int, message: Message) -> list[Found]:
         if not message.payload:
             return []
         record = read_object(message.payload)
-        if not self.run.begin(record):
-            return []
         run = self.run
+        first = run.number == 0
+        if not run.begin(record):
+            return []
+        self.tally.run_began(run, first, message.retained)
         data = {"run": run.number, "kind": run.kind, "k": run.k, "members": list(run.members)}
         data["retained"] = message.retained
         return [("run", f"{self.run.title()}{' (retained)' if message.retained else ''}", data, False)]
 
-    def _take_dataset(self, _: int, message: Message) -> list["_Found"]:
+    def _take_dataset(self, _: int, message: Message) -> list[Found]:
         if not message.payload:
             return []
         known = self.run.know_dataset(read_object(message.payload))
@@ -141,7 +157,7 @@ class NetworkState:
         data = {"name": name, "readings": rows, "retained": message.retained}
         return [("dataset", f"data set {name}: {rows:,} readings", data, False)]
 
-    def _take_step(self, node: int, message: Message) -> list["_Found"]:
+    def _take_step(self, node: int, message: Message) -> list[Found]:
         ended = self.run.take_step(node, read_object(message.payload))
         if ended is None:
             return []
@@ -157,7 +173,7 @@ class NetworkState:
             words.append(f"node {ended.root} is the root now (epoch {ended.epoch})")
         return [("step", ", ".join(words), data, bool(ended.missing))]
 
-    def _take_commit(self, node: int, message: Message) -> list["_Found"]:
+    def _take_commit(self, node: int, message: Message) -> list[Found]:
         if not message.payload:
             return []
         try:
@@ -169,7 +185,7 @@ class NetworkState:
         self.run.take_commit(run, node, step)
         return []
 
-    def _take_result(self, node: int, message: Message) -> list["_Found"]:
+    def _take_result(self, node: int, message: Message) -> list[Found]:
         record = read_object(message.payload)
         run, steps, converged = record.get("run"), record.get("steps"), record.get("converged")
         if type(run) is not int or type(steps) is not int or type(converged) is not bool:
@@ -177,6 +193,7 @@ class NetworkState:
         missing = [one for one in wholes(record, "missing", ()) if one in self.run.members]
         if run != self.run.number or not self.run.take_result(node, missing):
             return []
+        self.tally.run_told(self.run)
         data = {"run": run, "node": node, "steps": steps, "converged": converged, "missing": missing}
         how = "" if self.run.kind in WITHOUT_SSD else ", converged" if converged else ", not converged"
         if missing:
@@ -184,78 +201,7 @@ class NetworkState:
         text = f"run {run}: node {node} is done after {steps} steps{how}"
         return [("result", text, data, bool(missing))]
 
-    def _told(self, found: Collection["_Found"], wall: float) -> list[Event]:
+    def _told(self, found: Collection[Found], wall: float) -> list[Event]:
         events = [Event(kind, text, wall, data, bad) for kind, text, data, bad in found]
         self.events.extend(events)
         return events
-
-
-_Found = tuple[str, str, dict[str, Any], bool]
-
-
-def _seen(status: NodeStatus) -> tuple[object, ...]:
-    """What makes a status news: a heartbeat and a nap between two slots are none, and of steps others tell."""
-    state = "running" if status.state == ASLEEP else status.state
-    told = (state, status.run, status.prepared, status.dataset, status.readings)
-    return (
-        status.boot,
-        status.nonce,
-        *told,
-        status.problem,
-        status.waiting,
-        status.twin,
-        status.stalled,
-        tuple(status.quarantined.items()),
-        tuple(sorted(status.dropped.items())),
-    )
-
-
-def held_words(status: NodeStatus) -> str:
-    """`node 3 (sums)`: whom a node holds in quarantine, and why."""
-    return clean(", ".join(f"node {node} ({why})" for node, why in status.quarantined.items()))
-
-
-def _holds(status: NodeStatus) -> str:
-    """What data it has."""
-    if status.dataset:
-        return f"{status.rows:,} readings"
-    return "readings, on no grid yet" if status.readings else "no data"
-
-
-def _status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) -> _Found:
-    names = ("node", "state", "boot", "run", "step", "rows", "dataset", "heap", "problem")
-    data = {name: getattr(status, name) for name in names}
-    data |= {"dropped": dict(status.dropped), "waiting": list(status.waiting), "stalled": status.stalled}
-    data |= {
-        "quarantined": {str(node): why for node, why in status.quarantined.items()},
-        "retained": retained,
-    }
-    words = [f"node {status.node} {status.state}"]
-    if retained:
-        words.append("(retained)")
-    if status.run and status.state in ("running", "asleep", "done"):
-        words.append(f"run {status.run}")
-    if before is not None and before.boot != status.boot and status.online:
-        words.append(f"rebooted (boot {status.boot})")
-    if status.online and (before is None or before.dataset != status.dataset):
-        words.append(_holds(status))
-    if status.prepared > status.run:
-        words.append(f"prepared for run {status.prepared}")
-    if status.stalled:
-        words.append("stalled: half of the nodes or more are missing")
-    if status.waiting:
-        words.append(f"waits for {clean(', '.join(map(str, status.waiting[:12])))}")
-    if status.quarantined:
-        words.append(f"holds {held_words(status)} in quarantine")
-    if status.twin:
-        words.append("is there twice")
-    if status.problem:
-        words.append(f"says: {clean(status.problem)}")
-    if status.dropped and (before is None or status.dropped != before.dropped):
-        words.append(f"dropped {counts(status.dropped)}")
-    return (
-        "status",
-        ", ".join([" ".join(words[: 1 + retained]), *words[1 + retained :]]),
-        data,
-        not status.online or bool(status.quarantined),
-    )

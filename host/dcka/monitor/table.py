@@ -9,7 +9,8 @@ from rich.text import Text
 from dcka.monitor.events import clean, counts
 from dcka.monitor.progress import WITHOUT_SSD
 from dcka.monitor.sparkline import sparkline
-from dcka.monitor.state import NetworkState, NodeView, held_words
+from dcka.monitor.state import NetworkState, NodeView
+from dcka.monitor.status_words import held_words
 from dcka.mqtt.readiness import named
 
 SHOWN_EVENTS = 8

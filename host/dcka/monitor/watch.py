@@ -1,8 +1,12 @@
 """`watch`: a network's topics, listened to until it is enough."""
 
+import contextlib
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
+from dcka.broker import NotAllowed
 from dcka.monitor.events import Event
 from dcka.monitor.state import NetworkState
 from dcka.mqtt import Connection, Message
@@ -14,6 +18,8 @@ TURN_S = 0.25
 # A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md), so they are asked for again, as long
 # after the (re)connect; not for ever: each time all of them come.
 ASK_AGAIN_S = (0.5, 2.0)
+# A broker that has just started may refuse for a moment.
+REFUSED_S = 5.0
 
 
 def watch(
@@ -21,20 +27,27 @@ def watch(
     state: NetworkState,
     on_events: Callable[[list[Event]], None],
     limit_s: float | None = None,
+    guard: AbstractContextManager[Any] | None = None,
 ) -> None:
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
     `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
-    and so is its end.
+    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. Raises NotAllowed
+    where the broker is there, and refuses the user that it had let in.
     """
-    _Watch(connection, state, on_events).go(limit_s)
+    _Watch(connection, state, on_events, guard or contextlib.nullcontext()).go(limit_s)
 
 
 class _Watch:
     def __init__(
-        self, connection: Connection, state: NetworkState, on_events: Callable[[list[Event]], None]
+        self,
+        connection: Connection,
+        state: NetworkState,
+        on_events: Callable[[list[Event]], None],
+        guard: AbstractContextManager[Any],
     ) -> None:
         self._connection = connection
+        self._guard = guard
         self._state = state
         self._tell = on_events
         kinds = {topic.partition("/")[0] for topic in TOPICS}
@@ -55,7 +68,13 @@ class _Watch:
             left = TURN_S if limit_s is None else min(TURN_S, began + limit_s - time.monotonic())
             came = self._inbox.turn(max(0.0, left))
             now = time.monotonic()
-            self._tell(self._state.broker_is(self._connection.connected, now, time.time()))
+            with self._guard:
+                events = self._state.broker_is(self._connection.connected, now, time.time())
+            self._tell(events)
+            if now - (self._connection.refused_at or now) > REFUSED_S:
+                raise NotAllowed(
+                    f"{self._connection.at} lets this user in no longer: if its password is a new one, start again"
+                )
             if self._ask_at and now >= self._ask_at[0]:
                 self._ask_at.pop(0)
                 self._connection.ask(*RETAINED)
@@ -67,10 +86,16 @@ class _Watch:
         self._ask_at = [now + after for after in ASK_AGAIN_S]
 
     def _take(self, node: int, message: Message) -> None:
-        self._tell(self._state.take(node, message, time.time()))
+        with self._guard:
+            events = self._state.take(node, message, time.time())
+        self._tell(events)
 
     def _reject(self, topic: str, reason: str) -> None:
-        self._tell(self._state.rejected(topic, reason, time.time()))
+        with self._guard:
+            events = self._state.rejected(topic, reason, time.time())
+        self._tell(events)
 
     def _reconnected(self) -> None:
+        with self._guard:
+            self._state.reconnected()
         self._plan_asking()

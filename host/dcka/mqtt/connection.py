@@ -5,6 +5,7 @@ catch all: what is no use is counted in `Connection.rejected`, with its topic an
 """
 
 import json
+import logging
 import queue
 import socket
 import threading
@@ -36,6 +37,10 @@ RECONNECT_S = (0.1, 1)
 MAX_PAYLOAD = 1 << 20
 MAX_WAITING = 100_000  # messages; more than a run makes, and a bound for what a mad publisher can do to us
 MAX_REASONS = 1000  # kinds of rejected messages that are told apart
+
+# Bad user name or password, not authorized: as paho has the answers 4 and 5 of MQTT 3.1.1.
+_REFUSED = (134, 135)
+_LOG = logging.getLogger("dcka.mqtt")
 
 
 class ConnectionLost(DckaError):
@@ -73,7 +78,8 @@ class Connection:
 
     Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
     that an outage raises nothing: `next` gives a `Reconnected` when it is over. Of a broker with several addresses, the
-    next has its turn where one is lost; `at` is the one that we speak to.
+    next has its turn where one is lost; `at` is the one that we speak to. `refused_at`: since when, by
+    time.monotonic(), it has answered that it does not let us in any more.
     """
 
     def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
@@ -90,12 +96,16 @@ class Connection:
         self._unawaited: set[int] = set()
         self._renew_at: float | None = None
         self._up = False
+        self.refused_at: float | None = None
         self._closing = False
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
         )
         self._client.connect_timeout = 3.0
         self._client.reconnect_delay_set(*RECONNECT_S)  # type: ignore[arg-type]  # it takes fractions too
+        # paho writes a line for every packet (no payload, no password): only where somebody reads them.
+        if _LOG.isEnabledFor(logging.DEBUG):
+            self._client.enable_logger(_LOG)
         self._context = broker_context(url) if url.tls else None
         if self._context is not None:
             self._client.tls_set_context(self._context)
@@ -253,9 +263,12 @@ class Connection:
 
     def _on_connect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
         if reason.is_failure:
+            if self.refused_at is None and reason.value in _REFUSED:
+                self.refused_at = time.monotonic()
             return
         with self._changed:
             self._up = True
+            self.refused_at = None
             self._answers.clear()
             self._unawaited.clear()
             self._changed.notify_all()
@@ -263,6 +276,7 @@ class Connection:
                 self._renew()
 
     def _on_connect_fail(self, *_: Any) -> None:
+        self.refused_at = None
         with self._changed:
             self._go_on()
 

@@ -132,7 +132,7 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
 
 def quarantined(record: Mapping[str, Any]) -> dict[int, str]:
     """Whom a status or a result says that its node holds in quarantine, and why. Raises PayloadError."""
-    said = record.get("quarantined", {})
+    said = record.get("quarantined", {}) if isinstance(record, Mapping) else {}
     if not isinstance(said, dict) or any(
         not node.isdecimal() or len(node) > 5 or not isinstance(why, str) or len(why) > 20
         for node, why in said.items()

@@ -17,7 +17,7 @@ from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import NodeStatus
 from dcka.runs.controller import LIMIT_S, OnEvent, run
-from dcka.runs.outcome import Outcome, decode_commit
+from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
 from dcka.runs.plan import RunPlan
 from dcka.runs.plan_survey import plan_survey
 from dcka.runs.survey import Survey
@@ -141,10 +141,7 @@ def survey_grid(outcome: Outcome, node: int) -> SurveyGrid:
 
 def _grid(outcome: Outcome, base: Mapping[str, Any]) -> tuple[Grid, bytes]:
     """The grid of a finished survey, by the greatest of its commits; and the data set that follows from it."""
-    best = min(outcome.commits)
-    for node in outcome.commits:
-        if decode_commit(outcome, node).beats(decode_commit(outcome, best)):
-            best = node
+    best = greatest_holder(outcome)
     made = survey_grid(outcome, best)
     decimals = (int(base["decimals"]),) * len(made.low)
     whole = WholeGrid(tuple(made.low), tuple(made.width), tuple(made.extents), decimals, made.bits)

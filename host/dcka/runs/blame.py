@@ -1,6 +1,8 @@
 """Whom a run waits for, and why: one sentence from what the nodes' statuses say."""
 
+from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 
 from dcka.mqtt.readiness import TWINS, named
 from dcka.mqtt.statuses import NodeStatus, Statuses
@@ -133,12 +135,18 @@ def _not_begun(plan: RunPlan, without: list[int], statuses: Statuses) -> _Cause:
 
 
 def _waited_for(plan: RunPlan, without: list[int], statuses: Statuses, steps: Mapping[int, int]) -> _Cause:
-    """In `tree` the root knows best who is not in; in `gossip` everyone knows its neighbours."""
+    """In `tree` the root knows best who is not in; in `gossip` everyone knows its neighbours, and who is kept waiting
+    keeps others waiting in turn: it is those for whom the greatest share of their neighbours waits."""
     asked = [plan.root] if plan.root else without
-    named_by = {
-        waited for node in asked if (status := statuses.get(node)) is not None for waited in status.waiting
-    }
-    found = sorted(named_by & set(plan.members))
+    named_by = Counter(
+        waited
+        for node in asked
+        if (status := statuses.get(node)) is not None
+        for waited in set(status.waiting) & set(plan.members)
+    )
+    near = Counter(other for row in plan.rows.values() for other in row["near"])
+    shares = {node: Fraction(count, max(count, near[node])) for node, count in named_by.items()}
+    found = sorted(node for node, share in shares.items() if plan.root or share == max(shares.values()))
     if not found:
         return None
     return found, (

@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
-from dcka.mqtt.inbox import ASK_S, Inbox
+from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
-from dcka.mqtt.statuses import SILENT_S, NodeStatus, PayloadError, read_object, whole
-from dcka.runs.blame import STALLED, has_left, missed, stubborn
+from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
+from dcka.runs.absence import Absence
+from dcka.runs.again import Again
+from dcka.runs.blame import STALLED, missed
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import SURVEY, RunPlan, idle
@@ -26,15 +28,9 @@ PREPARE_S = (
 )
 # After a node's final commit its result follows at once; if it does not, it was lost, and the commit has it.
 RESULT_S = 1.0
-STUBBORN_S = 2.0  # a node that says it cannot take part may say so on the way to taking part
 SETTLE_S = 1.0  # for the last statuses and commits, once all results are there
 NODE_S = 0.02  # that both may take longer for each node: some hundred messages a second are the least that a host reads
 FAREWELL_S = 2.0
-# Rows and record are said again to those who lack them after ASK_S, and after twice as long each time: a thousand nodes
-# that are slow to begin would else be given more to read than they can.
-MOST_RESTATE_S = 8.0
-# A node that has gone while all the others have ended: so long it may come back and end too.
-GONE_S = 2.0
 
 OnEvent = Callable[[str, dict[str, Any]], None]
 
@@ -102,11 +98,8 @@ class _Course:
         self._reason = ""
         self._missed_before: list[int] = []
         self._told: tuple[list[int], bool] = [], False
-        self._stubborn_since: float | None = None
-        self._gone_since: float | None = None
-        self._absent: frozenset[int] = frozenset()
-        self._pause_s = 0.0
-        self._restate_at = 0.0
+        self._absence = Absence(plan, self.inbox)
+        self._again = Again()
 
     # ---- the sequence ----
 
@@ -144,7 +137,7 @@ class _Course:
             return
         self._started = datetime.now(UTC)
         self._begun_at = time.monotonic()
-        self._patient()
+        self._again.reset()
         self._connection.publish("run", self._plan.record, retain=True)
         self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
         if not self.inbox.until(self._is_over, limit_s, "status/+", "commit/+", ask=self._look_after):
@@ -153,7 +146,9 @@ class _Course:
     def conclude(self) -> Outcome:
         """The outcome. What is still on its way is waited for, but the clock of the run has stopped."""
         if not self._reason and not self._settles():
-            lacking = [node for node in self._members - self._absent if not self._collector.final(node)]
+            lacking = [
+                node for node in self._members - self._absence.nodes if not self._collector.final(node)
+            ]
             if lacking:
                 self._give_up(lacking, f"the final commit of {named(lacking)} was not seen; run again")
         if self._reason:
@@ -177,25 +172,12 @@ class _Course:
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
 
     def _publish_rows_again(self) -> None:
-        if self._is_time_to_restate():
+        if self._again.due():
             self._publish_rows()
-
-    def _patient(self) -> None:
-        """What is said now has been said for the first time."""
-        self._pause_s = 0.0
-        self._restate_at = 0.0
-
-    def _is_time_to_restate(self) -> bool:
-        now = time.monotonic()
-        if now < self._restate_at:
-            return False
-        self._pause_s = min(MOST_RESTATE_S, max(ASK_S, 2 * self._pause_s))
-        self._restate_at = now + self._pause_s
-        return True
 
     def _restate(self) -> None:
         """After an outage: whatever the broker kept may be gone."""
-        self._patient()
+        self._again.reset()
         self._connection.publish("dataset", self._plan.dataset, retain=True)
         for node in sorted(self._members):
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
@@ -208,7 +190,7 @@ class _Course:
     def _look_after(self) -> None:
         """Every half a second of a run: say again what somebody lacks, mend what was lost, say who is missed."""
         lacking = [node for node in self._members if self._lacks_run(node)]
-        if lacking and self._is_time_to_restate():
+        if lacking and self._again.due():
             for node in lacking:
                 self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
             self._restate_run()
@@ -221,35 +203,10 @@ class _Course:
             ):
                 self._tell("result", self._collector.rebuild_result(node))
         self._tell_waiting()
-        self._look_for_gone(now)
+        self._absence.look(self._collector.results.keys(), self._begun_at or 0.0, now)
         self._tell("turn", {})
-        if not stubborn(self._plan, self.inbox.statuses):
-            self._stubborn_since = None
-        elif self._stubborn_since is None:
-            self._stubborn_since = now
-        elif now - self._stubborn_since > STUBBORN_S:
+        if self._absence.is_stubborn(now):
             self._give_up(*self._missed())
-
-    def _look_for_gone(self, now: float) -> None:
-        """In `tree` the others end without those who are gone; a little later the host does.
-
-        Gone is also who has not said a word for long: of a node that dies while the broker is away there is no will.
-        """
-        without = self._members - self._collector.results.keys()
-        over = self._plan.root and self._collector.results and without
-        if not over or any(self._is_there(node, now) for node in without):
-            self._gone_since = None
-        elif self._gone_since is None:
-            self._gone_since = now
-        elif now - self._gone_since > GONE_S:
-            self._absent = frozenset(without)
-
-    def _is_there(self, node: int, now: float) -> bool:
-        heard_at = max(self.inbox.heard_at.get(node, 0.0), self._begun_at or 0.0)
-        status = self.inbox.statuses.get(node)
-        if status is not None and has_left(self._plan, status):
-            return False
-        return self.inbox.statuses.online(node) and now - heard_at < SILENT_S
 
     def _lacks_run(self, node: int) -> bool:
         status = self.inbox.statuses.get(node)
@@ -316,18 +273,18 @@ class _Course:
 
     def _is_over(self) -> bool:
         ended = self._collector.results.keys()
-        if len(ended) + len(self._absent) < len(
+        if len(ended) + len(self._absence.nodes) < len(
             self._members
         ):  # asked after each message: of a thousand nodes quickly
             return bool(self._reason)
-        return bool(self._reason) or self._members - self._absent <= ended
+        return bool(self._reason) or self._members - self._absence.nodes <= ended
 
     def _has_settled(self) -> bool:
         statuses = self.inbox.statuses.by_node
         return all(
             self._collector.final(node)
             and (statuses[node].run, statuses[node].state) == (self._plan.number, "done")
-            for node in self._members - self._absent
+            for node in self._members - self._absence.nodes
         )
 
     def _missed(self) -> tuple[list[int], str]:
@@ -374,6 +331,6 @@ class _Course:
             statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
             waiting=self._waiting,
             reason=self._reason,
-            absent=sorted(self._absent),
+            absent=sorted(self._absence.nodes),
             rejected=self._connection.rejected.total() - self._rejected_before,
         )

@@ -143,3 +143,17 @@ def decode_commit(outcome: Outcome, node: int) -> Commit:
         return read_commit(bytes.fromhex(payload), read_run(outcome.record))
     except (CoreError, ValueError) as error:
         raise OutcomeError(f"run {outcome.run}: the commit of node {node} is broken: {error}") from error
+
+
+def greatest_holder(outcome: Outcome) -> int:
+    """The node with the greatest of the last commits, the lowest id of several: nodes that ended apart hold others.
+
+    Raises OutcomeError where one is broken.
+    """
+    best = min(outcome.commits)
+    greatest = decode_commit(outcome, best)
+    for node in outcome.commits:
+        commit = decode_commit(outcome, node)
+        if commit.beats(greatest):
+            best, greatest = node, commit
+    return best

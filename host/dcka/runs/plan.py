@@ -112,7 +112,7 @@ def plan(
         record |= {"slots": config.run.slots, "max_slots": config.run.max_slots}
     else:
         record |= {"root": made.root, "depth": made.depth}
-        record["sizes"] = _sizes(dataset, made.members)
+        record["rows"] = _sizes(dataset, made.members)
     if centres is not None:
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
         if seeding is not None:
@@ -123,9 +123,9 @@ def plan(
         )
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
     _, limit = smallest(made.members, max_message or {})
-    if "sizes" in record and len(encoded(record)) > limit:
+    if "rows" in record and len(encoded(record)) > limit:
         # Of so many nodes only the total travels: what each has put in is then held against that alone.
-        del record["sizes"]
+        del record["rows"]
     period_ms, told = _put_slots(config.run.slot_ms, record, rows)
     notes += told
     bound = _bound(checked(record, rows), record, rows, max_message or {})

@@ -9,7 +9,7 @@ from dcka.errors import DckaError
 from dcka.mqtt.connection import Connection
 from dcka.mqtt.readiness import named
 from dcka.runs.controller import OnEvent, run
-from dcka.runs.outcome import Outcome, decode_commit
+from dcka.runs.outcome import Outcome, OutcomeError, decode_commit, greatest_holder
 from dcka.runs.plan import RunPlan, plan
 from dcka.runs.plan_seeding import plan_seeding
 
@@ -49,9 +49,14 @@ def revealed(k: int) -> str:
 
 
 def drawn_by(outcome: Outcome, node: int) -> Drawn:
-    """What the last commit of a node says was drawn. Raises OutcomeError where it has none."""
+    """What the last commit of a node says was drawn. Raises OutcomeError where it has none, or one of no points."""
     flat = decode_commit(outcome, node).centres
-    k, n = int(outcome.record["k"]), int(outcome.record["n"])
+    k, n, bits = (int(outcome.record[name]) for name in ("k", "n", "bits"))
+    if max(flat[: k * n]) >> bits:
+        raise OutcomeError(
+            f"run {outcome.run}: node {node} tells of a centre at {max(flat[: k * n])}, beyond the {bits} bits of the "
+            "grid, which no reading is; run again"
+        )
     owners = tuple(owner for owner in flat[k * n : k * n + k] if owner)
     return Drawn(outcome.run, tuple(tuple(flat[r * n : (r + 1) * n]) for r in range(len(owners))), owners)
 
@@ -94,7 +99,7 @@ def seed(
         raise NotSeeded(
             f"run {number}, in which the nodes draw the start, did not finish: {outcome.reason}", outcome
         )
-    drawn = _greatest(outcome)
+    drawn = drawn_by(outcome, greatest_holder(outcome))
     if len(drawn.centres) < config.run.k:
         among = f" of those without {named(outcome.missing)}" if outcome.missing else ""
         raise NotSeeded(
@@ -132,15 +137,6 @@ def seeded_plan(
     seeded.outcome.save(folder)
     made = plan_from(config, dataset_record, number + 1, seeded.drawn, **options)
     return replace(made, notes=(*seeded.notes, *made.notes))
-
-
-def _greatest(outcome: Outcome) -> Drawn:
-    """By the greatest of the commits: nodes that ended apart may hold another."""
-    best = min(outcome.commits)
-    for node in outcome.commits:
-        if decode_commit(outcome, node).beats(decode_commit(outcome, best)):
-            best = node
-    return drawn_by(outcome, best)
 
 
 def _notes(drawn: Drawn, outcome: Outcome) -> list[str]:

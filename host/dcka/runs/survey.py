@@ -32,7 +32,8 @@ class Survey:
         if "" in held:
             for node in held[""]:
                 if self.statuses[node].problem:
-                    raise NotReady(f"node {node}: {self.statuses[node].problem}", held[""])
+                    said = f"node {node} says: {self.statuses[node].problem}"
+                    raise NotReady(f"{said}; give the nodes their readings with dcka inject", held[""])
             raise NotReady(
                 f"{named(held[''])}: no data there; give the nodes their readings with dcka inject", held[""]
             )

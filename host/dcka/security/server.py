@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import logging
 import os
 import signal
 import socket
@@ -27,6 +28,7 @@ POLL_S = 0.02
 ANSWER_S = 1.0
 # Who reads that a certificate ends within a month has time to renew it.
 WARN = timedelta(days=30)
+_LOG = logging.getLogger("mosquitto")
 _PID, _LOCK = "pid", "broker.lock"
 
 
@@ -72,6 +74,7 @@ class SecuredBroker:
                 [program, "-c", (self._folder.path / CONFIGURATION).absolute()],
                 name="mosquitto",
                 cwd=self._folder.path,
+                on_line=_LOG.debug,
                 death_signal=signal.SIGTERM,  # it saves what is retained
             )
             self._await_ready(self._child)

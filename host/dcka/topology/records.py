@@ -49,7 +49,7 @@ def schedule(graph: Graph, kind: str, root: int | None = None) -> Schedule:
 
 
 def _tree_record(row: TreeRow) -> Record:
-    return {"parent": row.parent, "children": list(row.children), "span": row.span, "near": list(row.near)}
+    return {"parent": row.parent, "children": list(row.children), "members": row.span, "near": list(row.near)}
 
 
 def _gossip_record(phases: tuple[PhaseRow, ...], near: tuple[int, ...]) -> Record:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dcka.bench.errors import Absent
-from dcka.bench.faults.fault import Fault, Scene, Settings, network
+from dcka.bench.faults.fault import OUTAGE, Fault, Scene, Settings, network
 from dcka.bench.faults.stages import DELAY_S, plain
 from dcka.bench.live import Say, emulated
 from dcka.bench.proxy import Proxy
@@ -96,12 +96,19 @@ def _save(broker: Broker) -> None:
 
 
 FAULTS = (
-    Fault("broker_restart", "the run goes on where it was, and ends whole", plain, _restart),
+    Fault(
+        "broker_restart",
+        "the run goes on where it was, and ends; who comes back late is named",
+        plain,
+        _restart,
+        OUTAGE,
+    ),
     Fault(
         "broker_paused",
-        "the run waits, goes on when the broker does, and ends whole",
+        "the run waits, goes on when the broker does, and ends; who comes back late is named",
         plain,
         _pause,
+        OUTAGE,
         run_s=lambda settings: 120 + settings.pause_s,
     ),
     Fault(

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable
 
-from dcka.bench.faults.fault import Fault, Scene
+from dcka.bench.faults.fault import OUTAGE, Fault, Scene
 from dcka.bench.faults.stages import locked, plain
 from dcka.bench.proxy import DOWN, UP
 from dcka.broker import BrokerUnavailable, probe
@@ -73,33 +73,38 @@ def _twin(scene: Scene) -> None:
 FAULTS = (
     Fault(
         "half_open_one_way",
-        "nodes whose words go nowhere find out by themselves, connect again, and the run ends whole",
+        "nodes whose words go nowhere find out by themselves, connect again, and the run ends; who comes late is named",
         plain,
         _half_open(UP),
+        OUTAGE,
     ),
     Fault(
         "half_open_other_way",
-        "nodes that hear nothing more find out by themselves, connect again, and the run ends whole",
+        "nodes that hear nothing more find out by themselves, connect again, and the run ends; who comes late is named",
         plain,
         _half_open(DOWN),
+        OUTAGE,
     ),
     Fault(
         "half_open_both_ways",
-        "nodes find out by their keepalive, connect again, and the run ends whole",
+        "nodes find out by their keepalive, connect again, and the run ends; who comes late is named",
         plain,
         _half_open(UP, DOWN),
+        OUTAGE,
     ),
     Fault(
         "nodes_reconnecting",
-        "10 % of the nodes lose their connection each second; the run ends whole",
+        "10 % of the nodes lose their connection each second; the run ends; who was gone on without is named",
         plain,
         _come_and_go,
+        OUTAGE,
     ),
     Fault(
         "tls_silent_server",
-        "no node hangs in a handshake; with the broker back the run ends whole",
+        "no node hangs in a handshake; with the broker back the run ends; who comes late is named",
         locked,
         _silent,
+        OUTAGE,
     ),
     Fault(
         "duplicate_id",

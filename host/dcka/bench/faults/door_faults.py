@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dcka.bench.faults.fault import Fault, Scene
+from dcka.bench.faults.fault import OUTAGE, Fault, Scene
 from dcka.bench.faults.stages import locked
 from dcka.bench.locks import USER, Issuer, LockedBroker, Locks
 from dcka.broker import BrokerUnavailable, probe
@@ -34,7 +34,7 @@ def _wrong(scene: Scene, locks: Locks) -> None:
 
 def _expired(scene: Scene) -> None:
     broker: LockedBroker = scene.things["broker"]
-    _wrong(scene, replace(broker.good, pair=broker.issuer.server("expired", until_days=-1)))
+    _wrong(scene, replace(broker.good, pair=broker.issuer.server("expired", expired_days=1)))
 
 
 def _foreign(scene: Scene) -> None:
@@ -68,21 +68,24 @@ def _allow(scene: Scene) -> None:
 FAULTS = (
     Fault(
         "certificate_expired",
-        "nodes and host refuse it, before a byte of MQTT; with a good one the run ends whole",
+        "nodes and host refuse it, before a byte of MQTT; with a good one the run ends; who comes late is named",
         locked,
         _expired,
+        OUTAGE,
     ),
     Fault(
         "wrong_ca",
-        "nodes and host refuse a certificate of a foreign authority; with a good one the run ends whole",
+        "nodes and host refuse a foreign authority; with a good one the run ends; who comes late is named",
         locked,
         _foreign,
+        OUTAGE,
     ),
     Fault(
         "wrong_password",
-        "the broker refuses all; with the right password the run ends whole",
+        "the broker refuses all; with the right password the run ends; who comes late is named",
         locked,
         _password,
+        OUTAGE,
     ),
     Fault(
         "acl_denied",

@@ -1,13 +1,14 @@
-"""Messages that nobody should have said: random ones, those of an old run, a neighbour's that are not the neighbour's."""
+"""Messages that nobody should have said: random ones, those of an old run, a neighbour's that are not its own."""
 
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 from dcka.bench.faults.fault import Fault, Scene, Settings
-from dcka.bench.faults.fuzz import Fuzzer
+from dcka.bench.faults.honest import Dishonest
 from dcka.bench.faults.messages_of import Outsider
 from dcka.bench.faults.stages import locked, plain
+from dcka.bench.fuzz import Fuzzer
 from dcka.bench.live import Say
 from dcka_core.codec import put_varint
 from dcka_core.messages import UP, put_head
@@ -31,10 +32,13 @@ def _heard(settings: Settings, say: Say) -> Iterator[Scene]:
 
 def _fuzz(scene: Scene) -> None:
     settings, outsider = scene.settings, scene.things["outsider"]
-    number = scene.live.number
-    fuzzer = Fuzzer(settings.seed, scene.live.work.config.ids, outsider.by_kind(), number)
-    scene.things["fuzzer"] = fuzzer
-    thread = outsider.say_all(fuzzer.messages(settings.messages))
+    fuzzer = Fuzzer(settings.seed, list(scene.live.work.config.ids))
+    for suffix, payload in outsider.heard:
+        if payload:
+            fuzzer.learn(suffix, payload)
+    messages = Dishonest(fuzzer.messages(), settings.messages, scene.live.number)
+    scene.things["messages"] = messages
+    thread = outsider.say_all(messages)
     scene.notes.append(f"{settings.messages:,} messages, seed {settings.seed}")
 
     def look() -> None:
@@ -48,7 +52,7 @@ def _fuzz(scene: Scene) -> None:
 
 def _fuzzed(scene: Scene) -> None:
     dropped = _dropped(scene)
-    scene.notes.append(f"{scene.things['fuzzer'].forged:,} that could have been honest were left out")
+    scene.notes.append(f"{scene.things['messages'].forged:,} that could have been honest were left out")
     scene.require(
         sum(dropped.values()) > 0, f"nodes dropped {dropped}" if dropped else "no node dropped anything"
     )
@@ -71,8 +75,8 @@ def _replay(scene: Scene) -> None:
 
 
 def _spoof(scene: Scene) -> None:
-    """Sums that are no neighbour's: under a neighbour's topic by who may not write there, and under a topic of one's own
-    with a neighbour's name in the message."""
+    """Sums that are no neighbour's: under a neighbour's topic by who may not write there, and under a topic of one's
+    own with a neighbour's name in the message."""
     broker, work = scene.things["broker"], scene.live.work
     rows = work.plan(scene.live.number).rows
     leaves = [node for node, row in rows.items() if not row["children"]]

@@ -79,14 +79,6 @@ class Outsider:
         thread.start()
         return thread
 
-    def by_kind(self) -> dict[str, list[bytes]]:
-        """What was heard, by the first part of the topic."""
-        found: dict[str, list[bytes]] = {}
-        for suffix, payload in self.heard:
-            if payload:
-                found.setdefault(suffix.partition("/")[0], []).append(payload)
-        return found
-
     def _on_connect(self, client: mqtt.Client, *_: Any) -> None:
         if self._listen:
             client.subscribe(self._prefix + "#")

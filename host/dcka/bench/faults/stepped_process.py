@@ -1,4 +1,4 @@
-"""Nodes under CPython whose wall clock can be set: `python -m dcka.bench.faults.stepped_process`, for `clock_faults`."""
+"""The process of nodes under CPython whose wall clock can be set: `python -m …stepped_process`, for `clock_faults`."""
 
 import os
 import sys

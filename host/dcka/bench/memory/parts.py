@@ -2,7 +2,8 @@
 
 `interpreter`: what is there before ours. `mqtt`: client, link and connector, their code and one object with its
 buffers, as a program of their own; `import`: all other code that is always there. `data`: 900 readings of two numbers.
-`tree`, `gossip`: the code of a consensus. `record`, `starts`, `points`, `intake`, `epochs`: code that comes and goes.
+`tree`, `gossip`: the code of a consensus. `record`, `starts`, `points`, `intake`, `epochs`, `quarantine`: code that
+comes and goes.
 """
 
 import json
@@ -32,6 +33,7 @@ MODULES = {
     "points": "dcka_core.points",
     "intake": "dcka_core.intake",
     "epochs": "dcka_core.epochs",
+    "quarantine": "dcka_core.quarantine",
 }
 _ROOMY = "4M"
 _LIMIT_S = 60.0

@@ -4,6 +4,7 @@
 MQTT clients, which nothing computes. `footprint`: memory by node.
 """
 
-from dcka.bench.scale.record import CASES, scale, text
+from dcka.bench.scale.cases import CASES
+from dcka.bench.scale.record import scale, text
 
 __all__ = ["CASES", "scale", "text"]

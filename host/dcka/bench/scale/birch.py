@@ -5,17 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from dcka.bench.live import Say, Work, emulated, figures_of, work_on
+from dcka.bench.errors import BenchError
+from dcka.bench.live import Live, Say, Work, emulated, figures_of, work_on
 from dcka.bench.locks import locked_mosquitto
 from dcka.bench.scale.cases import Case
 from dcka.bench.scale.footprint import resident_kb
 from dcka.datasets import birch
+from dcka.errors import DckaError
 from dcka.inject.dataset import Dataset, from_values
 from dcka.inject.errors import DataError
+from dcka.runs.controller import OnEvent
 
 K = 100
 EACH = 5_000
-HEAPS = ("192K", "256K", "320K", "384K", "512K")
+HEAPS = ("160K", "192K", "224K", "256K", "320K", "512K")
 """Tried from the smallest; the first on which the run ends is told."""
 MAX_STEPS = 20
 LIMIT_S = 240.0
@@ -52,15 +55,13 @@ def measure_birch(case: Case, nodes: int, each: int, folder: Path | None, say: S
 
 def _on(case: Case, task: Work, heap: str, say: Say) -> dict[str, Any] | str:
     """The figures; a sentence where a node ends on this heap."""
-    from dcka.errors import DckaError
-
     with (
         locked_mosquitto() as doors,
         emulated(task, doors.nodes, doors.host, runtime="micropython", heap=heap) as live,
     ):
         try:
             live.give()
-            ran = live.run(LIMIT_S)
+            ran = live.run(LIMIT_S, _alive(live))
         except DckaError as error:
             failures = live.nodes.failures()
             return failures[0].sentence if failures else str(error)
@@ -70,13 +71,13 @@ def _on(case: Case, task: Work, heap: str, say: Say) -> dict[str, Any] | str:
         pids = [live.nodes.node(node).pid for node in task.config.ids] if hasattr(live.nodes, "node") else []
         kb = [resident_kb(pid) for pid in pids if pid is not None]
     say(f"{case.name}: heap {heap}: {ran.verdict.word}, {ran.outcome.wall_s:.1f} s")
-    wall, steps = ran.outcome.wall_s, ran.verdict.figures.get("outer_steps") or 0
+    wall, figures = ran.outcome.wall_s, figures_of(ran)
     return {
-        **figures_of(ran),
+        **figures,
         "engine": case.engine,
         "tls": True,
         "wall_s": wall,
-        "slots_per_s": 2 * ran.outcome.record["depth"] * steps / wall if wall else 0.0,
+        "slots_per_s": 2 * ran.outcome.record["depth"] * figures["steps"] / wall if wall else 0.0,
         "ratio_vs_raw": None,
         "host_kb_per_node": sum(kb) / len(kb) if kb else None,
         "heap_kb": int(heap[:-1]),
@@ -84,6 +85,16 @@ def _on(case: Case, task: Work, heap: str, say: Say) -> dict[str, Any] | str:
         "points_per_node": task.dataset.rows(task.config.ids[0]),
         "k": K,
     }
+
+
+def _alive(live: Live) -> OnEvent:
+    """Ends the run where a node has: the others would wait for it."""
+
+    def look(event: str, data: dict[str, Any]) -> None:
+        if event == "turn" and (failures := live.nodes.failures()):
+            raise BenchError(failures[0].sentence)
+
+    return look
 
 
 def _readings(nodes: int, each: int, folder: Path | None) -> tuple[Dataset, str]:

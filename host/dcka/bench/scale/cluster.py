@@ -11,7 +11,7 @@ from dcka.broker.cluster import LocalCluster
 SERVERS = 3
 KILL_AFTER = 3
 """Outer steps, of 14."""
-PATIENCE_MS = 5_000
+PATIENCE_MS = 20_000
 """What the dead server had taken and not passed on is lost, and said again after so long."""
 
 
@@ -35,11 +35,10 @@ def measure_cluster(case: Case, nodes: int, say: Say) -> dict[str, Any]:
 
             ran = live.run(LIMIT_S, look, ready_s=60, patience_ms=PATIENCE_MS)
             kb = resident_kb(pid_of(live))
-    steps = ran.verdict.figures.get("outer_steps") or 0
-    wall = ran.outcome.wall_s
-    slots = 2 * ran.outcome.record["depth"] * steps
+    figures, wall = figures_of(ran), ran.outcome.wall_s
+    slots = 2 * ran.outcome.record["depth"] * figures["steps"]
     return {
-        **figures_of(ran),
+        **figures,
         "engine": case.engine,
         "servers": SERVERS,
         "killed_after_step": killed[0] if killed else None,

@@ -56,9 +56,9 @@ def measure_emulated(case: Case, nodes: int, repeats: int, say: Say) -> dict[str
     worst = next((ran for ran in all_ran if not ran.identical), all_ran[-1])
     wall, cpu = (statistics.median(column) for column in zip(*ours, strict=True))
     raw_wall, raw_cpu = (statistics.median(column) for column in zip(*raw, strict=True))
-    steps = worst.verdict.figures.get("outer_steps") or 0
+    figures = figures_of(worst)
     return {
-        **figures_of(worst),
+        **figures,
         "engine": case.engine,
         "wall_s": wall,
         "raw_s": raw_wall,
@@ -67,7 +67,7 @@ def measure_emulated(case: Case, nodes: int, repeats: int, say: Say) -> dict[str
         "raw_cpu_s": raw_cpu,
         "cpu_ratio_vs_raw": cpu / raw_cpu,
         "turns": [{"wall_s": one[0], "raw_s": other[0]} for one, other in zip(ours, raw, strict=True)],
-        "slots_per_s": _slots(made.record["depth"], steps) / wall if wall else 0.0,
+        "slots_per_s": _slots(made.record["depth"], figures["steps"]) / wall if wall else 0.0,
         "messages": recording.counted,
         "depth": made.record["depth"],
         "host_kb_per_node": (kb - empty_kb(case.engine)) / nodes - data_kb(task) / nodes,

@@ -23,8 +23,7 @@ from dcka.broker import BrokerUrl
 from dcka.processes import Child
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
-from dcka_core.messages import COMMIT, UP, is_change, read_head
-from dcka_core.tree_messages import CHANGE
+from dcka_core.messages import CHANGE, COMMIT, UP, is_change, read_head
 
 LIMIT_S = 180.0
 GRANTED_S = 10.0

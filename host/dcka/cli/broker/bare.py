@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dcka.cli import logs
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
 from dcka.errors import UsageError
@@ -24,6 +25,7 @@ def run_plain(
     """Start it, say where it listens, and wait for Ctrl-C; the exit code."""
     from dcka.broker import BrokerError, open_broker
 
+    logs.begin_service()
     if place is not None:
         require_none(place)
     with open_broker(engine, port, folder) as broker, _noted(place, broker), told_to_end() as told:

@@ -125,7 +125,7 @@ def _report(proof: "Proof", url: str, engine: str, output: Output) -> int:
             "note: no node took part, so little is said of the rules: call it once while they are stopped"
         )
     for row in wrong[:20]:
-        output.say(f"wrong: {row.sentence()}", style="red")
+        output.error(f"wrong: {row.sentence()}")
     if len(wrong) > 20:
         output.say(f"and {len(wrong) - 20} more: --json shows all")
     return 1 if wrong else 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dcka.cli import logs
 from dcka.cli.broker.bare import LOOK_S, require_none
 from dcka.cli.broker.options import folder_option, locked
 from dcka.cli.options import examples, json_option, network_option, state_of, state_option
@@ -47,6 +48,7 @@ def command(
     from dcka.security.server import SecuredBroker, certificate_note
     from dcka.security.setup import write_files
 
+    logs.begin_service()
     config, place, doors = locked(network, folder)
     note = state_of(config, state)
     if doors.servers:
@@ -65,7 +67,7 @@ def command(
         try:
             _report(broker, place, doors, output)
             if soon:
-                output.say(f"note: {soon}", style="yellow")
+                output.warn(f"note: {soon}")
             while broker.pid is not None:
                 if told():
                     return 0

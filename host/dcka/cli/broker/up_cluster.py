@@ -54,7 +54,7 @@ def run_servers(
             f"in while {len(doors.servers) // 2 + 1} of them run, and for the first time once all do"
         )
         if soon:
-            output.say(f"note: {soon}", style="yellow")
+            output.warn(f"note: {soon}")
         return _watch(running, told, output)
 
 
@@ -66,7 +66,7 @@ def _watch(running: "SecuredServers", told: "Callable[[], bool]", output: Output
         for name in ended.keys() - gone:
             gone.add(name)
             last = " | ".join(line.strip() for line in ended[name])
-            output.say(f"the server {name} has ended by itself; it said: {last}", style="red")
+            output.error(f"the server {name} has ended by itself; it said: {last}")
         if told() or running.pid is None:
             return 1 if gone else 0
         time.sleep(LOOK_S)
