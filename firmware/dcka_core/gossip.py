@@ -179,14 +179,14 @@ class Gossip:
             return True
         reader.rewind(sums)
         last = heard.last
-        arrived = [(reader.integer(self._width) - known) & self._mask for known in last]
-        if self._returned or not self._is_excess(arrived):
-            for index in range(self._run.rows):
-                self.mass[index] += arrived[index]
-        else:
-            self.doubtful = True
+        excess = not self._returned and self._is_excess(reader, last)
+        self.doubtful = self.doubtful or excess
+        reader.rewind(sums)
         for index in range(self._run.rows):
-            last[index] = (last[index] + arrived[index]) & self._mask
+            passed = reader.integer(self._width)
+            if not excess:
+                self.mass[index] += (passed - last[index]) & self._mask
+            last[index] = passed
         heard.slot = slot
         if slot // self._run.window == self.slot // self._run.window:
             reader.rewind(window)
@@ -196,12 +196,18 @@ class Gossip:
             self._unheard -= 1
         return False
 
-    def _is_excess(self, arrived: "list[int]") -> bool:
-        """Whether it is more than all nodes have put in: what was given and has not arrived is in nobody's hands."""
+    def _is_excess(self, reader: Reader, last: "list[int]") -> bool:
+        """Whether more comes than all nodes have put in: what was given and has not arrived is in nobody's hands.
+
+        The numbers are read twice, since a list of them would be what a small heap lacks.
+        """
         run = self._run
         most = run.points << run.fraction
-        width = run.n + 1
-        return max(arrived[::width]) > most or max(arrived) > most << run.bits
+        for index in range(run.rows):
+            arrived = (reader.integer(self._width) - last[index]) & self._mask
+            if arrived > (most << run.bits if index % (run.n + 1) else most):
+                return True
+        return False
 
     def forget(self, who: int) -> None:
         """Wait for nothing of a neighbour any more."""

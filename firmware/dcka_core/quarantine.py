@@ -98,7 +98,8 @@ class Session:
                 read_epoch(reader)
             # The parent; then whose sums they are.
             reader.varint(MAX_ID)
-            return reader.set(len(run.members)) == 1 << run.members.index(sender)
+            alone: bool = reader.set(len(run.members)) == 1 << run.members.index(sender)
+            return alone
         except MessageError:
             # Too short even to say whose it is; or to be of one of several forms.
             return False
