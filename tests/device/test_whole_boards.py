@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,8 @@ class Line:
     def __init__(self, opened):
         self._opened = opened
         self._tail = b""
+        # Whole lines that have come and that nobody has looked at: who stops at one leaves the others to the next.
+        self._waiting = deque()
         self.heard = []
 
     def lines(self, limit=LIMIT_S):
@@ -67,8 +70,9 @@ class Line:
         while time.monotonic() < deadline:
             self._tail += self._opened.read(max(1, self._opened.in_waiting))
             *whole, self._tail = self._tail.split(b"\n")
-            for line in whole:
-                self.heard.append(line.decode().rstrip("\r").removeprefix(">>> "))
+            self._waiting.extend(whole)
+            while self._waiting:
+                self.heard.append(self._waiting.popleft().decode().rstrip("\r").removeprefix(">>> "))
                 yield self.heard[-1]
 
     def until(self, pattern, limit=LIMIT_S):

@@ -74,7 +74,7 @@ def test_node_json_is_what_the_firmware_reads(plain):
         "keepalive": 10,
         "wifi": {"ssid": "greenhouse-24", "password": "the wifi's secret"},
         "console": True,
-        "rows": {"v": 1, "run": 0, "parent": 2, "children": [], "near": [1, 2, 4]},
+        "rows": {"v": 1, "run": 0, "parent": 2, "children": [], "members": 1, "near": [1, 2, 4]},
     }
 
 

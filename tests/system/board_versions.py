@@ -47,6 +47,6 @@ def heard(port: str, beginning: str) -> str:
     """Listen, without a word to the board, until it prints a line with this beginning."""
     repl = Repl(port)
     try:
-        return next(line for line in repl.lines(15.0) if line.startswith(beginning))
+        return next(line for line in repl.lines(120.0) if line.startswith(beginning))
     finally:
         repl.close()
