@@ -1,4 +1,4 @@
-"""Messages of QoS 0 past paho: most of what a run says, at a third of what paho takes for each.
+"""Messages of QoS 0 past paho: most of what a run says.
 
 paho reads a packet in three system calls and makes an object with a lock of each message. Here whole PUBLISH packets of
 QoS 0 are taken from the socket as they lie in it, and written in one go; all else, and all of an encrypted connection,
