@@ -1,19 +1,23 @@
 """`dcka bench scale`, `faults` and `soak` with real brokers and few nodes."""
 
 import json
+import socket
+import time
+from dataclasses import replace
 
 import pytest
-from servers import ENGINES, require_mosquitto
+from servers import ENGINES, LIMIT_S, require_mosquitto
 
 from dcka.bench.faults import FAULTS, faults
 from dcka.bench.faults.fault import Settings
 from dcka.bench.faults.soak import soak
-from dcka.bench.proxy import Proxy
+from dcka.bench.proxy import DOWN, UP, Proxy
 from dcka.bench.scale import scale
-from dcka.broker import NoAnswer, open_broker, probe
+from dcka.broker import NoAnswer, open_broker, parse_broker_url, probe
 from dcka.cli import main
 
 KEYS = ("name", "nodes", "bit_identical", "wall_s", "slots_per_s", "ratio_vs_raw", "host_kb_per_node")
+LOOPBACK = parse_broker_url("mqtt://127.0.0.1")
 ROW = ("fault", "expected", "observed", "nodes_lost", "results_wrong", "recovered_s")
 
 
@@ -75,8 +79,6 @@ def test_random_and_mutated_messages_change_nothing():
 
 def test_a_fault_that_is_not_stood_is_told(monkeypatch):
     require_mosquitto()
-    from dataclasses import replace
-
     monkeypatch.setitem(FAULTS, "broker_restart", replace(FAULTS["broker_restart"], stands=("no result",)))
     record = faults(["broker_restart"], Settings(nodes=5), say)
     assert not record["ok"] and "NOT AS EXPECTED: the run: P" in record["faults"][0]["observed"]
@@ -99,3 +101,25 @@ def test_a_proxy_that_is_silent_says_nothing_and_speaks_again():
             probe(proxy.url, 0.5)
         proxy.silence(False)
         probe(proxy.url)
+
+
+def test_a_half_open_connection_is_over_once_both_ends_have_given_it_up():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = replace(LOOPBACK, port=server.getsockname()[1])
+        with Proxy(lambda: url) as proxy:
+            client = socket.create_connection((proxy.url.host, proxy.url.port))
+            behind, _ = server.accept()
+            client.sendall(b"before")
+            assert behind.recv(6) == b"before"
+            assert proxy.open == 1
+            proxy.half_open(UP, DOWN)
+            client.close()
+            behind.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                behind.recv(1)  # the end of the other is not handed on
+            assert proxy.open == 1
+            behind.close()
+            until = time.monotonic() + LIMIT_S
+            while proxy.open and time.monotonic() < until:
+                time.sleep(0.01)
+            assert proxy.open == 0

@@ -22,10 +22,12 @@ UP, DOWN = "to the broker", "from the broker"
 
 
 class _Way:
-    """A connection through the proxy. `dead`: directions in which nothing is handed on any more."""
+    """A connection through the proxy. `dead`: directions in which nothing is handed on any more; `ended`: those of
+    them whose sender has given the connection up."""
 
     def __init__(self) -> None:
         self.dead: set[str] = set()
+        self.ended: set[str] = set()
         self.writers: list[asyncio.StreamWriter] = []
 
 
@@ -64,6 +66,11 @@ class Proxy:
         return replace(self._broker(), port=self._port.result(START_S))
 
     # ---- from any thread ----
+
+    @property
+    def open(self) -> int:
+        """How many connections it holds."""
+        return len(self._ways)
 
     def half_open(self, *directions: str) -> None:
         """Every connection that there is carries nothing more in these directions, and stays open."""
@@ -146,12 +153,18 @@ class Proxy:
     async def _hand_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way, direction: str
     ) -> None:
-        while piece := await reader.read(_CHUNK):
-            if self._delay_s and direction == DOWN:
-                await asyncio.sleep(self._delay_s)
+        try:
+            while piece := await reader.read(_CHUNK):
+                if self._delay_s and direction == DOWN:
+                    await asyncio.sleep(self._delay_s)
+                if direction not in way.dead:
+                    writer.write(piece)
+                    await writer.drain()
+        except ConnectionError:
             if direction not in way.dead:
-                writer.write(piece)
-                await writer.drain()
-        # The end of a connection is no news in a direction that carries none.
+                raise
+        # The end of a connection is no news in a direction that carries none; once both have given it up, it is over.
         if direction in way.dead:
-            await self._over.wait()
+            way.ended.add(direction)
+            if way.ended != {UP, DOWN}:
+                await self._over.wait()
