@@ -15,6 +15,9 @@ from dcka_core.messages import UP, put_head
 
 FUZZED_NODES = 10
 BURST = 50
+# For some seconds: after its restart the nodes come back to the broker one after the other.
+SPOOFED_ROUNDS, SPOOFED_EVERY_S = 12, 0.25
+SPOOFED_STEPS = 40
 _REPLAYED = ("x", "commit", "epoch", "step", "result", "run", "rows")
 
 
@@ -84,13 +87,23 @@ def _spoof(scene: Scene) -> None:
     # The stranger may write under its own topic alone; from the broker's restart on.
     own = f"user stranger\ntopic write dcka/{network}/x/0/{leaves[0]}\n"
     broker.start(_with_rules(broker, own))
-    with Outsider(broker.as_stranger(), network, listen=False) as stranger:
-        for step in range(40):
+    resources = contextlib.ExitStack()
+    stranger = resources.enter_context(Outsider(broker.as_stranger(), network, listen=False))
+    rounds = iter(range(SPOOFED_ROUNDS))
+
+    def again() -> None:
+        if next(rounds, None) is None:
+            resources.close()
+            scene.over()
+            return
+        for step in range(SPOOFED_STEPS):
             for leaf in leaves[1:]:
                 stranger.say(f"x/0/{leaf}", _sums(scene, leaf, rows[leaf]["parent"], step))
             # Sent by the topic's owner, as another.
             stranger.say(f"x/0/{leaves[0]}", _sums(scene, leaves[-1], rows[leaves[0]]["parent"], step))
-    scene.over()
+        scene.later(SPOOFED_EVERY_S, again)
+
+    again()
 
 
 def _spoofed(scene: Scene) -> None:
