@@ -1,6 +1,8 @@
 """Brokers that go, come back and are not ready yet, and brokers that drop what a slow client should have had (cases
 C28, C32): on the wire, and in what a run comes to."""
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -129,6 +131,7 @@ def test_a_host_that_is_too_slow_for_its_broker_notices_the_gap(tmp_path: Path) 
         eye.subscribe(f"dcka/{NETWORK}/result/+")
 
         def all_have_ended() -> None:
+            os.kill(nodes.pid, signal.SIGCONT)
             for _ in NODES:
                 eye.next()
 
@@ -136,6 +139,8 @@ def test_a_host_that_is_too_slow_for_its_broker_notices_the_gap(tmp_path: Path) 
 
         def at(event: str, told: object) -> None:
             if event == "begun":
+                # Until the queue is full nothing is said that could still find room in it.
+                os.kill(nodes.pid, signal.SIGSTOP)
                 fall_behind.start()
 
         outcome = lab.run(at, limit_s=100)

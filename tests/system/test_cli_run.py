@@ -235,10 +235,10 @@ def test_a_node_that_is_absent_is_named(equipped, lab, monkeypatch):
     assert equipped("run")[0] == 0
 
 
-def _impatient(inbox, nodes, limit_s):
+def _impatient(inbox, nodes, limit_s, tell):
     from dcka.mqtt.readiness import await_online
 
-    await_online(inbox, nodes, min(limit_s, 0.5))
+    await_online(inbox, nodes, min(limit_s, 0.5), tell)
 
 
 def test_a_node_that_freezes_is_named_within_the_limit_and_the_outcome_says_so(equipped, lab):

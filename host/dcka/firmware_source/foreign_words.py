@@ -14,7 +14,12 @@ _KEPT = {"args", "errno", "value", "super", "const", "locals", "globals", "self"
 
 
 def foreign_words(trees: Trees, resident: str) -> list[str]:
-    """Those of the file that is always there, but for what an object of the program has too, or could be asked for."""
+    """Those of the file that is always there, but for what an object of the program has too, or could be asked for.
+
+    None where no file is always there (`resident` empty): a program without main.py.
+    """
+    if not resident:
+        return []
     tree = trees[resident]
     found = {node.attr for node in walk(tree, ast.Attribute)}
     for node in walk(tree, ast.Name):
