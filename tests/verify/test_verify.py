@@ -73,9 +73,10 @@ def test_a_node_that_lacks_a_rule_is_found_out(name, shape, steps, crashes, mint
 
 def test_differences_to_one_of_two_sums_are_found_out():
     """Node 2 says its own sums, with which the root goes on, and then those with node 3's. In the next step a reading
-    of node 3 goes to the other cluster: added to the wrong sums, that is a wrong sum.
+    of node 3 goes to the other cluster: added to the wrong sums, that is a wrong sum. Node 2's readings are such that
+    the wrong sum could be theirs: three, far enough apart that 11 more of one and less of the other changes no bound.
     """
-    readings = READINGS | {3: [11, 89]}
+    readings = READINGS | {2: [22, 24, 80], 3: [11, 89]}
     for weak in (None, planted.ForgetsOtherSets()):
         found = search("line of 3", 2, Bounds(0, 1), weak=weak, whole=False, readings=readings).run()
         if weak is None:
