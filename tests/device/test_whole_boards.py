@@ -29,6 +29,8 @@ pytestmark = [
     pytest.mark.skipif(not available(), reason=str(available().reason)),
 ]
 
+# Long for a write, and nothing else tells that it is done.
+WRITTEN_S = 3.0
 FAKES = Path(__file__).resolve().parent / "fakes"
 # As on the chip, only quicker.
 AIR = {"scan_ms": 20, "not_found_ms": 30, "refused_ms": 40, "associate_ms": 20, "address_ms": 20}
@@ -147,6 +149,7 @@ def test_an_access_point_that_goes_and_comes_back_elsewhere(tmp_path):
         line.until("dcka: wifi joined 192.168.1.103 channel 3")
         assert line.heard.count("dcka: wifi failed: no access point") == 1
         # It says so before it writes.
+        time.sleep(WRITTEN_S)
         line.stop()
         board.power_off()
         assert board.files()["wifi.bin"] == bytes.fromhex("0200000000b2") + b"\x03home"

@@ -140,7 +140,7 @@ def test_nodes_log_in_each_as_itself_and_a_server_is_lost(network: Network, runt
             made = plan(
                 network.config, data.record(), found.last_number + number, max_message=found.max_message
             )
-            outcome = run(connection, made)
+            outcome = run(connection, made, ready_s=LIMIT_S)
             assert outcome.finished, outcome.reason
             assert not outcome.missing
             outcomes.append({node: outcome.results[node]["ssd"] for node in NODES})

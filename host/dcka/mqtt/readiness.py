@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection, Iterable
 
 from dcka.errors import DckaError
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.statuses import Statuses
+from dcka.mqtt.statuses import NodeStatus, Statuses
 
 # Emulated nodes are there within 0.3 s; a board that has just been switched on joins its Wi-Fi in a few seconds.
 READY_S = 6.0
 TELL_S = 2.0
+# NATS may give a subscriber the status before the last one; asked again, it has the last one.
+SETTLE_S = 2.0
 TWINS = "two devices or processes use the same id; give one of them another, or stop one"
 _SHOWN = 8
 
@@ -71,6 +73,19 @@ def await_online(
             f"start with dcka emulate, or look at power, Wi-Fi and broker address",
             absent,
         )
+
+
+def await_settled(inbox: Inbox, nodes: Collection[int], settled: Callable[[NodeStatus], bool]) -> None:
+    """Return once the statuses of all `nodes`, which are online, are `settled` or tell of a problem; or after SETTLE_S.
+
+    A status may be from before what was just done to the node: a broker may hand on its newest one late.
+    """
+
+    def decided() -> bool:
+        known = [inbox.statuses.get(node) for node in nodes]
+        return all(status is not None and (status.problem or settled(status)) for status in known)
+
+    inbox.until(decided, SETTLE_S, "status/+")
 
 
 def require_single(statuses: Statuses, nodes: Collection[int]) -> None:

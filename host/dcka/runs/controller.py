@@ -13,7 +13,15 @@ from typing import Any
 
 from dcka.mqtt.connection import Connection, ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import READY_S, TWINS, await_online, named, require_dataset, require_readings
+from dcka.mqtt.readiness import (
+    READY_S,
+    TWINS,
+    await_online,
+    await_settled,
+    named,
+    require_dataset,
+    require_readings,
+)
 from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
 from dcka.runs.absence import Absence
 from dcka.runs.again import Again
@@ -109,7 +117,13 @@ class _Course:
         self._connection.subscribe("status/+")
         await_online(self.inbox, self._members, ready_s)
         self.inbox.drain()
-        require = require_readings if self._plan.kind == SURVEY else require_dataset
+        about_readings, wanted = self._plan.kind == SURVEY, self._plan.dataset_id
+        await_settled(
+            self.inbox,
+            self._members,
+            lambda status: (status.readings if about_readings else status.dataset) == wanted,
+        )
+        require = require_readings if about_readings else require_dataset
         require(self.inbox.statuses, self._members, self._plan.dataset_id)
 
     def prepare(self, limit_s: float) -> None:

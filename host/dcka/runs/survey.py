@@ -7,7 +7,7 @@ from typing import Any
 from dcka.config import State
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import READY_S, NotReady, await_online, named, without_readings
+from dcka.mqtt.readiness import READY_S, NotReady, await_online, await_settled, named, without_readings
 from dcka.mqtt.statuses import NodeStatus, PayloadError, read_object, whole
 from dcka.runs.outcome import Outcome
 
@@ -82,6 +82,7 @@ def survey(
     connection.subscribe("status/+")
     await_online(inbox, nodes, ready_s, tell)
     inbox.drain()
+    await_settled(inbox, nodes, lambda status: bool(status.dataset or status.readings))
     statuses = inbox.statuses.by_node
     spoken = [number for status in statuses.values() for number in (status.run, status.prepared)]
     asked = {node: statuses[node] for node in sorted(nodes)}
