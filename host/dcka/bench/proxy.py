@@ -7,16 +7,12 @@ them gives it up, as when a router between them has forgotten it.
 import asyncio
 import contextlib
 import random
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from dcka.broker import BrokerUrl
+from dcka.emulation.loopback_proxy import LoopbackProxy
 
-START_S = 5.0
 _CHUNK = 1 << 16
 UP, DOWN = "to the broker", "from the broker"
 
@@ -31,39 +27,24 @@ class _Way:
         self.writers: list[asyncio.StreamWriter] = []
 
 
-class Proxy:
+class Proxy(LoopbackProxy):
     """Up in a `with` block; `url` is the broker's, through it. `delay_s`: on the way from the broker.
 
     `broker` is asked for each connection.
     """
 
     def __init__(self, broker: Callable[[], BrokerUrl], delay_s: float = 0.0, seed: int = 1) -> None:
+        super().__init__("proxy")
         self._broker = broker
         self._delay_s = delay_s
         self._chance = random.Random(seed)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="proxy", daemon=True)
-        self._port: Future[int] = Future()
-        self._over = asyncio.Event()
         self._ways: dict[asyncio.Task[None], _Way] = {}
-        self._dead: frozenset[str] = frozenset()
         self._silent = False
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._port.result(START_S)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(START_S)
 
     @property
     def url(self) -> BrokerUrl:
         """Where clients connect."""
-        return replace(self._broker(), port=self._port.result(START_S))
+        return replace(self._broker(), port=self.port)
 
     # ---- from any thread ----
 
@@ -99,23 +80,6 @@ class Proxy:
         self._silent = silent
         for way in self._ways:
             way.cancel()
-
-    def _serve(self) -> None:
-        try:
-            self._loop.run_until_complete(self._accept())
-        except OSError as error:
-            self._port.set_exception(error)
-        finally:
-            self._loop.close()
-
-    async def _accept(self) -> None:
-        server = await asyncio.start_server(self._begin, "127.0.0.1", 0, backlog=1024)
-        self._port.set_result(server.sockets[0].getsockname()[1])
-        await self._over.wait()
-        server.close()
-        for way in self._ways:
-            way.cancel()
-        await asyncio.gather(*self._ways, return_exceptions=True)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         way = _Way()

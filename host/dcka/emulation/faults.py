@@ -8,26 +8,23 @@ the next. What a node reads back from the broker (retained messages) and what it
 import asyncio
 import contextlib
 import random
-import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from dcka.broker.encryption import broker_context
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.air import Counts, Downlink, Faults
+from dcka.emulation.loopback_proxy import LoopbackProxy
 
 __all__ = ["Counts", "Faults", "FaultyRadio"]
 
-START_S = 5.0
 # For what is still to be sent over a connection that ends; who does not read shall not hold us.
 CLOSE_S = 1.0
 _CHUNK = 1 << 16
 
 
-class FaultyRadio:
+class FaultyRadio(LoopbackProxy):
     """The proxy, up in a `with` block, in a thread of its own. `address`: where nodes connect instead of the broker.
 
     `broker` is asked for each connection, since one that starts anew may be elsewhere. A broker that is away is away
@@ -37,55 +34,21 @@ class FaultyRadio:
     """
 
     def __init__(self, broker: Callable[[], BrokerUrl], faults: Faults) -> None:
+        super().__init__("faulty radio")
         self._broker = broker
         self._faults = faults
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="faulty radio", daemon=True)
-        self._port: Future[int] = Future()
-        self._over = asyncio.Event()
         self._ways: set[asyncio.Task[None]] = set()
         self._connections = 0
         self._counts = Counts()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._port.result(START_S)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(START_S)
-
     @property
     def address(self) -> BrokerUrl:
         """The broker's URL as the nodes get it."""
-        port = self._port.result(START_S)
-        return replace(self._broker(), host="127.0.0.1", port=port, tls=False, ca=None, others=())
+        return replace(self._broker(), host="127.0.0.1", port=self.port, tls=False, ca=None, others=())
 
     def counts(self) -> Counts:
         """What became of the deliveries so far."""
         return replace(self._counts)
-
-    def _serve(self) -> None:
-        try:
-            self._loop.run_until_complete(self._accept())
-        except OSError as error:
-            self._port.set_exception(error)
-        finally:
-            self._loop.close()
-
-    async def _accept(self) -> None:
-        server = await asyncio.start_server(self._begin, "127.0.0.1", 0)
-        self._port.set_result(server.sockets[0].getsockname()[1])
-        await self._over.wait()
-        server.close()
-        # Before the server is waited for: it waits for its connections.
-        for way in self._ways:
-            way.cancel()
-        await asyncio.gather(*self._ways, return_exceptions=True)
-        await server.wait_closed()
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._over.is_set():
