@@ -1,17 +1,12 @@
 """Every start by its name: `dcka run --init` and `check` with real nodes of both runtimes."""
 
 import json
-import os
 
 import numpy as np
 import pytest
-from servers import running
+from lab_folder import RUNTIMES, caller, lab_folder
 
-from dcka.cli import main
-from dcka.config import State, template
-from dcka.emulation.cpython import CPythonNetwork
-from dcka.emulation.micropython import MicroPythonNetwork, available
-from dcka.mqtt.address import note_broker
+from dcka.config import State
 from dcka.runs.outcome import Outcome
 
 NODES = (1, 2, 3)
@@ -30,19 +25,11 @@ def readings():
     return "\n".join(["mote,temperature,humidity", *rows]) + "\n"
 
 
-@pytest.fixture(scope="module", params=["micropython", "cpython"])
+@pytest.fixture(scope="module", params=RUNTIMES)
 def folder(request, tmp_path_factory):
     """A folder with readings, a broker and three nodes that hold them."""
-    if request.param == "micropython" and not available():
-        pytest.skip(str(available().reason))
-    kind = MicroPythonNetwork if request.param == "micropython" else CPythonNetwork
-    place = tmp_path_factory.mktemp("lab")
-    (place / "network.toml").write_text(template(FILE))
-    (place / "readings.csv").write_text(readings())
-    with running("embedded") as broker, kind("lab", NODES, broker.address) as nodes:
-        note_broker(State(place / ".dcka"), broker.address, os.getpid())
+    with lab_folder(request.param, tmp_path_factory.mktemp("lab"), FILE, readings()) as place:
         yield place
-        assert nodes.failures() == []
 
 
 @pytest.fixture
@@ -50,11 +37,7 @@ def call(folder, monkeypatch, capsys):
     """Calls dcka in the folder, whose nodes hold the readings; (code, stdout, stderr)."""
     monkeypatch.chdir(folder)
 
-    def dcka(*arguments):
-        code = main(list(arguments))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
+    dcka = caller(capsys)
     code, _, err = dcka(*INJECT)
     assert code == 0, err
     return dcka
