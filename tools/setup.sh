@@ -54,7 +54,7 @@ install_all() {
     $pip --no-deps --only-binary=:all: --require-hashes -r tools/pinned_wheels.txt
     # The build backends are pinned too, hence no isolated build with whatever is newest: ours, and esptool's.
     $pip -c constraints.txt hatchling setuptools
-    $pip -c constraints.txt --no-build-isolation -e '.[dev,experiments]'
+    $pip -c constraints.txt --no-build-isolation -e '.[dev,experiments,parquet,postgresql]'
     .venv/bin/python -m pip --disable-pip-version-check check >/dev/null || .venv/bin/python -m pip check
 }
 
