@@ -59,15 +59,21 @@ class Reader:
 
     def varint(self, limit: int) -> int:
         """The next varint; 'value' where it is above `limit` or not in shortest form."""
+        payload = self._payload
+        at = self._at
         value = shift = 0
         while True:
-            digit = self.byte()
+            if at >= len(payload):
+                raise MessageError("length")
+            digit = payload[at]
+            at += 1
             value |= (digit & 0x7F) << shift
             if digit < 0x80:
                 break
             shift += 7
             if shift > 63:
                 raise MessageError("value")
+        self._at = at
         if value > limit or (shift and not digit):
             raise MessageError("value")
         return value

@@ -1,5 +1,7 @@
 """The binary messages of the consensus: bytes to objects and back (protocol, section 4)."""
 
+from array import array
+
 from dcka_core.codec import Reader, put_set, put_varint
 from dcka_core.errors import MessageError
 
@@ -127,9 +129,7 @@ class Commit:
             put_varint(out, value)
         put_set(out, self.contributors)
         put_set(out, self.missing)
-        for value in self.centres:
-            out.append(value & 0xFF)
-            out.append(value >> 8)
+        out += array("H", self.centres)  # little-endian, as every interpreter that runs this is
         for value in self.counts:
             put_varint(out, value)
         put_varint(out, self.ssd)
