@@ -34,6 +34,7 @@ FILES = (
     "dcka_core/kernel_viper_sorted_3.py",
     "dcka_core/kernels.py",
     "dcka_core/labels.py",
+    "dcka_core/latest.py",
     "dcka_core/lloyd.py",
     "dcka_core/member.py",
     "dcka_core/messages.py",

@@ -253,6 +253,8 @@ class Node(Member):
             report["ms"] = ticks.diff(now, self._began)
             self._add_cost(report)
             session.tell("result", report)
+            if session.run.latest:
+                session.latest = self._load("latest").where(session.points, session.held, session.run.latest)
             self._publish_status(now)
             if session.run.kind == "survey":
                 session.make_points(self._memory.get("made"))  # type: ignore[union-attr]

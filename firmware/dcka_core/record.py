@@ -50,6 +50,8 @@ class Run:
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
     leads to; its `bits`, as those of a seeding and a score, are those of a number in its commits, and its `k` their
     rows.
+    latest: what a step of the grid is in the unit in which nodes tell how far their latest reading is from its centre;
+    0 where they don't.
     scored: the centres that a score is about, K·n integers.
     part: the part of the core that the run needs, "duty"
     for `tree` in slots, which alone has slot_ms and period.
@@ -88,6 +90,7 @@ class Run:
     scored: "list[int]"
     slot_ms: int
     period: int
+    latest: "int | float"
 
 
 class Rows:
@@ -199,6 +202,9 @@ def read_run(record: "dict[str, Any]") -> Run:
         run.centres = _numbers(record, "centres", 0, (1 << run.bits) - 1)
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
+    run.latest = record.get("latest", 0)
+    if type(run.latest) not in (int, float) or not 0 <= run.latest < 1e30:
+        raise CoreError("latest is %r: a length is needed" % run.latest)
     run.common = run.centres is not None or run.init == "shared"
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0

@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     "--slot-ms", type=int, metavar="MS", help="tree: nodes sleep between slots of so long; 0 = never."
 )
 @click.option(
+    "--latest/--no-latest",
+    default=None,
+    help="Nodes tell where their latest reading lies, once the run has ended.",
+)
+@click.option(
     "--limit", type=click.FloatRange(min=0.1), metavar="S",
     help="Seconds after which a run that has not finished is ended.  [default: 120, and in slots two periods a step]",
 )  # fmt: skip

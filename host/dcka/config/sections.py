@@ -120,6 +120,12 @@ class RunSection:
         checks.slot_time(LEAST_SLOT_MS, _MAX_SLOT_MS),
         "tree: nodes sleep between their slots of so many milliseconds; 0 = they stay awake.",
     )
+    latest: bool = key(
+        False,
+        checks.flag(),
+        "After a run each node tells in its status in which cluster its latest reading lies, and how far from its\n"
+        "centre: for Home Assistant and dashboards. That is more than sums, so it is off.",
+    )
 
 
 @dataclass(frozen=True)

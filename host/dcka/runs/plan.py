@@ -121,6 +121,8 @@ def plan(
         raise PlanError(
             "kmeans++ starts from what the nodes have drawn; plan it with dcka.runs.seed.plan_from"
         )
+    if config.run.latest:
+        record["latest"] = grid_of(dataset).unit
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
     _, limit = smallest(made.members, max_message or {})
     if "rows" in record and len(encoded(record)) > limit:
