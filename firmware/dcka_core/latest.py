@@ -1,11 +1,23 @@
-"""Where a node's latest reading lies: its cluster, and how far it is from that centre. For people; nothing goes by it."""
+"""Where a node's latest reading lies: its cluster, and how far it is from that centre. Nothing goes by it."""
 
 from math import sqrt
 
+from dcka_core.errors import CoreError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dcka_core.messages import Commit
     from dcka_core.points import Points
+
+
+def read_latest(record: "dict[str, Any]") -> "int | float":
+    """What a step of the grid is in the unit of the distances, of a run's record. Raises CoreError."""
+    step: int | float = record["latest"]
+    if type(step) not in (int, float) or not 0 <= step < 1e30:
+        raise CoreError("latest is %r: a length is needed" % step)
+    return step
 
 
 def where(points: "Points", held: "Commit | None", step: float) -> "list[float]":

@@ -202,9 +202,11 @@ def read_run(record: "dict[str, Any]") -> Run:
         run.centres = _numbers(record, "centres", 0, (1 << run.bits) - 1)
         if len(run.centres) != run.k * run.n:
             raise CoreError("centres: %d numbers are needed" % (run.k * run.n))
-    run.latest = record.get("latest", 0)
-    if type(run.latest) not in (int, float) or not 0 <= run.latest < 1e30:
-        raise CoreError("latest is %r: a length is needed" % run.latest)
+    run.latest = 0
+    if "latest" in record:
+        from dcka_core.latest import read_latest
+
+        run.latest = read_latest(record)
     run.common = run.centres is not None or run.init == "shared"
     run.rows = run.k * (run.n + 1)
     run.root = run.depth = 0

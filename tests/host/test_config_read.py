@@ -147,6 +147,7 @@ BAD_VALUES = [
     ("topology", "radius = true", ["true", "0.001 to 1.5"]),
     ("topology", "radius = 2", ["2", "0.001 to 1.5"]),
     ("data", 'columns = "a"', ['"a"', "list"]),
+    ("run", 'latest = "yes"', ['"yes"', "true or false"]),
     ("data", 'columns = ["a", ""]', ['""', "column names"]),
     ("data", 'columns = ["a", "a"]', ['"a"', "twice"]),
     ("data", 'missing = "ignore"', ['"ignore"', '"refuse" or "drop"']),
