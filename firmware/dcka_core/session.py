@@ -42,7 +42,8 @@ class Session:
     run; a later one means that it has come back. load: `parts.part`, or what does the same. ledger: the node's own, to
     count in. struck: neighbours in quarantine, by id as text, and why; quarantine: what sees to that, loaded when it is
     needed. asleep: in runs with slots, the action that lets the node sleep, once its status has said so. latest: once a
-    run has ended that asks for it, the cluster of the latest reading, and its distance. The kinds of consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
+    run has ended that asks for it, the cluster of the latest reading, and its distance. The kinds of
+    consensus add start, receive, receive_commit, reconnected, forget, and tick, which returns what is not
     empty where the status has news.
     """
 
