@@ -56,6 +56,12 @@ TOPICS = (
 )
 
 
+# Home Assistant logs in as the monitor. What makes its devices is the host's to say (`dcka ha`); what it listens to is
+# wider, and on a broker that holds subscriptions against its rules it has to be let.
+DISCOVERY = "homeassistant/device/+/config"
+DISCOVERIES = ("homeassistant/+/+/config", "homeassistant/+/+/+/config")
+
+
 @dataclass(frozen=True)
 class Rights:
     """What one user may do: topic filters of MQTT, complete, in the order of the table.
@@ -108,13 +114,14 @@ def access(network: str, near: Mapping[int, Iterable[int]], root: int | None = N
 def _host(network: str) -> Rights:
     return Rights(
         HOST,
-        _filters(network, [(topic, None) for topic in TOPICS if topic.host]),
-        _filters(network, [(topic, None) for topic in TOPICS if topic.host_reads]),
+        (*_filters(network, [(topic, None) for topic in TOPICS if topic.host]), DISCOVERY),
+        (*_filters(network, [(topic, None) for topic in TOPICS if topic.host_reads]), DISCOVERY),
     )
 
 
 def _monitor(network: str) -> Rights:
-    return Rights(MONITOR, (), _filters(network, [(topic, None) for topic in TOPICS if topic.monitor]))
+    read = _filters(network, [(topic, None) for topic in TOPICS if topic.monitor])
+    return Rights(MONITOR, (), (*read, *DISCOVERIES))
 
 
 def _node(network: str, node: int, near: set[int], root: int | None) -> Rights:

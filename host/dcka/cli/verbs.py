@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+    "ha": Verb("dcka.cli.ha", "Show the nodes in Home Assistant.", NETWORK),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
     ),
@@ -68,6 +69,12 @@ BROKER_VERBS: dict[str, Verb] = {
     "remove": Verb("dcka.cli.broker.remove", "Shut out a node that is lost.", CREDENTIALS),
     "backup": Verb("dcka.cli.broker.backup", "Put the network's state into a file.", CREDENTIALS),
     "restore": Verb("dcka.cli.broker.restore", "Bring it back.", CREDENTIALS),
+}
+
+HA_VERBS: dict[str, Verb] = {
+    "enable": Verb("dcka.cli.ha.enable", "Make each node a device there.", NETWORK),
+    "disable": Verb("dcka.cli.ha.disable", "Take them away again.", NETWORK),
+    "show": Verb("dcka.cli.ha.show", "List what is announced.", NETWORK),
 }
 
 REPRODUCE_VERBS: dict[str, Verb] = {

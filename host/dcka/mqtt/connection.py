@@ -79,15 +79,23 @@ class Connection:
     Entering it raises BrokerUnavailable (its subclasses say why), within `limit` (CONNECT_S) + 5 seconds. After
     that an outage raises nothing: `next` gives a `Reconnected` when it is over. Of a broker with several addresses, the
     next has its turn where one is lost; `at` is the one that we speak to. `refused_at`: since when, by
-    time.monotonic(), it has answered that it does not let us in any more.
+    time.monotonic(), it has answered that it does not let us in any more. `prefix`: of all topics, in place of the
+    network's.
     """
 
-    def __init__(self, url: BrokerUrl, network: str, role: str = "host", limit: float | None = None) -> None:
+    def __init__(
+        self,
+        url: BrokerUrl,
+        network: str,
+        role: str = "host",
+        limit: float | None = None,
+        prefix: str | None = None,
+    ) -> None:
         self.url = self.at = url
         self.network = network
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._limit = CONNECT_S if limit is None else limit
-        self._prefix = f"dcka/{network}/"
+        self._prefix = f"dcka/{network}/" if prefix is None else prefix
         self._messages: queue.Queue[Message | Reconnected] = queue.Queue(MAX_WAITING)
         self._changed = threading.Condition()
         self._filters: dict[str, None] = {}
