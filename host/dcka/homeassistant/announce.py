@@ -16,7 +16,7 @@ _CONFIG = "device/+/config"
 
 @dataclass(frozen=True)
 class Announced:
-    """`topics`: those that now hold a device, without the prefix. `cleared`: those of nodes that are no longer there."""
+    """`topics`: those that now hold a device, without the prefix. `cleared`: of nodes that are no longer there."""
 
     topics: tuple[str, ...]
     cleared: tuple[str, ...]
@@ -51,9 +51,10 @@ def announce(
 
     connection: its prefix is Home Assistant's. Raises ConnectionLost where the broker does not confirm.
     """
+    members = tuple(nodes)
     wanted = {
-        topic_of(network, node): discovery(network, node, statuses.get(node), unit, capacity_mah)
-        for node in nodes
+        topic_of(network, node): discovery(network, node, members, statuses.get(node), unit, capacity_mah)
+        for node in members
     }
     gone = tuple(sorted(set(announced(connection, network)) - set(wanted)))
     for topic, record in wanted.items():

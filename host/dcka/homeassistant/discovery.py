@@ -7,10 +7,11 @@ Ids are made of the node's id, which is on the board, and the network's name. A 
 itself, so the id comes first: `dcka_3_attic` can only be read one way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dcka import __version__
+from dcka.energy import topic_bytes
 from dcka.homeassistant import templates
 from dcka.homeassistant.templates import BATTERY_MAH
 
@@ -42,11 +43,12 @@ def origin_of(payload: Mapping[str, Any]) -> str | None:
 def discovery(
     network: str,
     node: int,
+    members: Iterable[int],
     status: Mapping[str, Any] | None = None,
     unit: str = "",
     capacity_mah: float = BATTERY_MAH,
 ) -> Json:
-    """The message that makes `node` a device.
+    """The message that makes `node` a device, one of `members`.
 
     status: the node's last, where it has said one: its firmware and runtime are told, and whether it measures its
     battery and its radio. unit: of the distances, where it is known. capacity_mah: of the battery whose days are
@@ -63,10 +65,9 @@ def discovery(
     }
     if known.get("firmware"):
         device["sw_version"] = str(known["firmware"])
-    components = {
-        key: {"unique_id": f"{name}_{key}", **entity}
-        for key, entity in _entities(network, node, known, unit, capacity_mah).items()
-    }
+    battery = templates.battery_days(topic_bytes(network, members), capacity_mah)
+    entities = _entities(known, unit) | {"battery_days": _battery(network, node, battery, capacity_mah)}
+    components = {key: {"unique_id": f"{name}_{key}", **entity} for key, entity in entities.items()}
     return {
         "device": device,
         "origin": {"name": _ORIGIN, "sw_version": __version__},
@@ -77,24 +78,26 @@ def discovery(
     }
 
 
-def _entities(
-    network: str, node: int, status: Mapping[str, Any], unit: str, capacity_mah: float
-) -> dict[str, Json]:
-    """By key; all but the state are read from the retained status, so that they are there after a restart."""
+def _battery(network: str, node: int, template: str, capacity_mah: float) -> Json:
+    """Out of the last result, which is not retained: unknown after a restart of Home Assistant, until the next run."""
+    return _sensor(
+        f"Battery, modelled for {capacity_mah:g} mAh",
+        template,
+        state_topic=f"dcka/{network}/result/{node}",
+        device_class="duration",
+        unit_of_measurement="d",
+        icon="mdi:battery-clock",
+    )
+
+
+def _entities(status: Mapping[str, Any], unit: str) -> dict[str, Json]:
+    """By key, those that are read from the retained status, and so are there after a restart."""
     distance = _sensor("Distance to its centre", templates.DISTANCE, icon="mdi:map-marker-distance")
     distance |= {"state_class": "measurement"} | ({"unit_of_measurement": unit} if unit else {})
     found = {
         "cluster": _sensor("Cluster", templates.CLUSTER, icon="mdi:chart-scatter-plot"),
         "distance": distance,
         "state": _sensor("State", templates.STATE, device_class="enum", options=list(STATES)),
-        "battery_days": _sensor(
-            f"Battery, modelled for {capacity_mah:g} mAh",
-            templates.battery_days(network, node, capacity_mah),
-            state_topic=f"dcka/{network}/result/{node}",
-            device_class="duration",
-            unit_of_measurement="d",
-            icon="mdi:battery-clock",
-        ),
         "problem": {
             "platform": "binary_sensor",
             "name": "Problem",

@@ -4,7 +4,7 @@ Home Assistant has no code of ours: whatever is to be seen there has to follow f
 `dcka.energy`, which is linear in a ledger, is written out as numbers here, and a test renders it beside the model.
 """
 
-from dcka.energy import DAY_MS, ESP32, Ledger, Model, modelled_charges_mc, topic_bytes
+from dcka.energy import DAY_MS, ESP32, Ledger, Model, modelled_charges_mc
 
 BATTERY_MAH = 2600
 """A lithium cell of the size 18650."""
@@ -28,13 +28,13 @@ SSD = "{{ value_json.ssd }}"
 _ASSOCIATIONS, _BROADCASTS, _BYTES, _HEARD, _HEARD_BYTES, _COMPUTING = range(1, 7)
 
 
-def battery_days(network: str, node: int, capacity_mah: float = BATTERY_MAH, model: Model = ESP32) -> str:
+def battery_days(topic: float, capacity_mah: float = BATTERY_MAH, model: Model = ESP32) -> str:
     """How many days a battery would last if the node went on as in the run whose result this is: modelled.
 
     As `dcka.runs.ledgers` has it: awake is what was neither slept nor spent in associating, and computing is a part
-    of it. The template renders to a number with one digit, and to None where the result has no ledger.
+    of it. topic: bytes of a message's topic. The template renders to a number with one digit, and to None where there
+    is nothing to reckon with.
     """
-    topic = topic_bytes(network, (node,))
 
     def charge(**counts: float) -> float:
         """mC of one more of something, less what nothing costs."""
@@ -59,7 +59,7 @@ def battery_days(network: str, node: int, capacity_mah: float = BATTERY_MAH, mod
     linear = " + ".join(f"l[{place}] * {price:.9g}" for place, price in prices.items())
     # mC over ms are A; times 1000 mA; mA times 24 mAh a day.
     return (
-        "{% set l = value_json.ledger %}"
+        "{% set l = value_json.ledger | default([0, 0, 0, 0, 0, 0, 0]) %}"
         "{% set rest = value_json.asleep_ms | default(0) %}"
         f"{{% set awake = [value_json.ms - rest - l[{_ASSOCIATIONS}] * {associating_ms:.9g}, 0] | max %}}"
         f"{{% set span = awake + rest + l[{_ASSOCIATIONS}] * {associating_ms:.9g} %}}"
