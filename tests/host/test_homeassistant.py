@@ -1,4 +1,4 @@
-"""What Home Assistant is told: ids that never collide, topics that nodes speak on, templates that agree with the host."""
+"""What Home Assistant is told: ids that never collide, topics that nodes speak on, templates that say what we say."""
 
 import json
 
