@@ -12,7 +12,7 @@ import pytest
 
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, HA_VERBS, REPRODUCE_VERBS, VERBS
+from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, HA_VERBS, REPRODUCE_VERBS, VERBS, Verb
 
 VERB = '''
 import os, socket, sys, threading
