@@ -29,7 +29,7 @@ class Collector:
     """The results, commits and steps of one run.
 
     `results`, `steps`: by node, as the JSON came; `commits`: by node, the greatest. `commit_at`, `result_at`:
-    when they came, by time.monotonic(). The first word on a matter stands: a second, different one is refused
+    when they came, by the connection's clock. The first word on a matter stands: a second, different one is refused
     as a conflict, for then two nodes have one id, or somebody forges.
     """
 

@@ -6,12 +6,12 @@ does not show them, and after an outage: a broker may have lost what it kept.
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from dcka.mqtt.connection import Connection, ConnectionLost, Message
+from dcka.mqtt.channel import Channel
+from dcka.mqtt.connection import ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import (
     READY_S,
@@ -44,7 +44,7 @@ OnEvent = Callable[[str, dict[str, Any]], None]
 
 
 def run(
-    connection: Connection,
+    connection: Channel,
     plan: RunPlan,
     *,
     limit_s: float | None = None,
@@ -73,7 +73,7 @@ def run(
         raise
 
 
-def dismiss(connection: Connection, number: int, timeout: float = FAREWELL_S) -> None:
+def dismiss(connection: Channel, number: int, timeout: float = FAREWELL_S) -> None:
     """End whatever runs with a smaller number. Raises ConnectionLost where the broker does not take it."""
     connection.publish("run", idle(number), retain=True)
     connection.flush(timeout)
@@ -82,7 +82,7 @@ def dismiss(connection: Connection, number: int, timeout: float = FAREWELL_S) ->
 class _Course:
     """One run on its way."""
 
-    def __init__(self, connection: Connection, plan: RunPlan, on_event: OnEvent) -> None:
+    def __init__(self, connection: Channel, plan: RunPlan, on_event: OnEvent) -> None:
         handlers = {
             "run": self._take_run,
             "rows": self._take_rows,
@@ -107,7 +107,7 @@ class _Course:
         self._missed_before: list[int] = []
         self._told: tuple[list[int], bool] = [], False
         self._absence = Absence(plan, self.inbox)
-        self._again = Again()
+        self._again = Again(connection.now)
 
     # ---- the sequence ----
 
@@ -150,7 +150,7 @@ class _Course:
         if self._reason:
             return
         self._started = datetime.now(UTC)
-        self._begun_at = time.monotonic()
+        self._begun_at = self._connection.now()
         self._again.reset()
         self._connection.publish("run", self._plan.record, retain=True)
         self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
@@ -208,7 +208,7 @@ class _Course:
             for node in lacking:
                 self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
             self._restate_run()
-        now = time.monotonic()
+        now = self._connection.now()
         for node, came_at in self._collector.commit_at.items():
             if (
                 self._collector.final(node)
