@@ -1,0 +1,208 @@
+"""A node from a reset to its next deep sleep: it goes by its rota, which the core decides.
+
+What a board's shell does in its place, with a clock, a store and a sensor that are simulated.
+"""
+
+from typing import TYPE_CHECKING
+
+from dcka.emulation.virtual.carried import Carried
+from dcka.emulation.virtual.life import Life
+from dcka.emulation.virtual.online import Online
+from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S
+from dcka_core import ticks
+from dcka_core.clock import Clock
+from dcka_core.rota import JOIN, LEAST_SLEEP_S, SAMPLE, SPEAK, SYNC, Rota
+
+if TYPE_CHECKING:
+    from dcka.emulation.virtual.board import Board
+
+# What reading a sensor takes, the processor at work.
+SENSE_MS = 60
+# Readings that wait in RTC memory.
+HOLD = 60
+# A node that has its result stays for those who lack the last commit: 20 patiences of half a second.
+LINGER_S = 10
+# So much longer than the pace allows it may be, where a run is under way.
+MOST_OVER_S = 120
+MOST_SLEEP_S = 86_400
+
+
+class Awake:
+    """The program's state in RAM: `clock`, `rota`, `segments`, and the radio while it is on."""
+
+    def __init__(self, board: "Board", life: Life) -> None:
+        self.board = board
+        self.life = life
+        world = board.world
+        self._begun_us = self._counted_us = world.timeline.now_us
+        self.clock = Clock(0)
+        self.rota = Rota(world.sample_s, HOLD)
+        self.segments = world.open_segments(board.files)
+        self._online: Online | None = None
+        self._what = 0
+        self._number = -1
+        self._until = 0
+        self._began = 0
+        self._leaving = False
+        carried, board.rtc = board.rtc, None
+        if carried is not None:
+            self._restore(carried)
+
+    def _restore(self, carried: Carried) -> None:
+        self.clock.restore(list(carried.clock))
+        self.clock.slept(carried.asked_ms, 0)
+        put_rota(self.rota, carried.rota)
+        if carried.waiting and not self.segments.restore(carried.waiting):
+            self.board.world.watcher.forgotten(self.board.id)
+        self.rota.held = self.segments.pending
+
+    # ---- time ----
+
+    def ticks(self) -> int:
+        """The board's millisecond counter: it began with the program."""
+        passed = self.board.world.timeline.now_us - self._begun_us
+        return self.board.oscillator.own_us(passed) // US_PER_MS & (ticks.PERIOD - 1)
+
+    def now(self) -> int:
+        """Wall time in s, as the node believes."""
+        return self.clock.now(self.ticks())
+
+    def _at(self, second: int, call: "object") -> None:
+        wait_us = max(0, self.clock.ms_until(second, self.ticks())) * US_PER_MS
+        self.life.after(self.board.oscillator.true_us(wait_us), call)  # type: ignore[arg-type]
+
+    # ---- what is next ----
+
+    def begin(self) -> None:
+        """Look at the rota, and do what it says."""
+        now = self.now()
+        what, at, until = self.rota.next(now, self.clock, self.board.battery)
+        if at > now:
+            self._wait(at, now)
+        elif not what & SPEAK:
+            self._sense(what)
+            self.life.after(SENSE_MS * US_PER_MS, self.begin)
+        else:
+            self._sense(what)
+            self._go_online(what, now, until)
+
+    def _wait(self, at: int, now: int) -> None:
+        if at - now < LEAST_SLEEP_S:
+            self._at(at, self.begin)
+            return
+        asked_ms = self.clock.to_ask(min(MOST_SLEEP_S * 1000, self.clock.ms_until(at, self.ticks())))
+        waiting = bytes(self.segments.waiting())
+        self.board.sleep(Carried(asked_ms, tuple(self.clock.carried()), rota_numbers(self.rota), waiting))
+
+    def _sense(self, what: int) -> None:
+        board, world = self.board, self.board.world
+        if what & SAMPLE:
+            values = world.sensor(board.id, world.timeline.now_s)
+            due = self.rota.took_reading(self.now())
+            if values is not None:
+                syncs = self.segments.syncs
+                self.segments.append(due, values)
+                if self.segments.syncs != syncs:
+                    world.watcher.synced(board.id)
+                world.watcher.appended(board.id, due, values)
+        if what & SYNC:
+            self.sync()
+        self.rota.held = self.segments.pending
+
+    def sync(self) -> None:
+        """What waits goes to flash."""
+        self.segments.sync()
+        self.board.world.watcher.synced(self.board.id)
+
+    # ---- with the radio ----
+
+    def _go_online(self, what: int, now: int, until: int) -> None:
+        self._what, self._until, self._began, self._leaving = what, until, now, False
+        if what & JOIN:
+            self._number = self.rota._number(now, self.clock, self.board.battery)
+        self.account()
+        self._online = Online(self, self._look)
+        self._at(until, self._over)
+        self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
+
+    def _sample(self) -> None:
+        """A reading is due while the radio is on."""
+        now = self.now()
+        self._sense(SAMPLE | SYNC)
+        self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
+
+    def _look(self) -> None:
+        """After each event: is it done?"""
+        online = self._online
+        if online is None or self._leaving:
+            return
+        session = online.core.session
+        if self._what & JOIN:
+            done = session is not None and session.done and online.core.settled
+        else:
+            done = online.heard_time and self.rota.pace is not None
+        if done:
+            self._leaving = True
+            self.life.after((LINGER_S if self._what & JOIN else 1) * US_PER_S, self._leave)
+
+    def _over(self) -> None:
+        """It has been there for as long as the rota wanted."""
+        online = self._online
+        if online is None or self._leaving:
+            return
+        session = online.core.session
+        busy = session is not None and not session.done
+        if busy and self.now() < self._until + MOST_OVER_S:
+            self.life.after(LINGER_S * US_PER_S, self._over)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        online = self._online
+        if online is None:
+            return
+        self._online = None
+        if self._what & JOIN:
+            self.rota.awake_for(self._number)
+        self.rota.asked(self._began, online.heard_time, online.connected_s)
+        self.sync()
+        self.rota.held = 0
+        now = self.now()
+        _, at, _ = self.rota.speaks(now, self.clock, self.board.battery)
+        online.leave(max(0, at - now) * 1000)
+        self._counted_us = self.board.world.timeline.now_us
+        self.begin()
+
+    # ---- the end ----
+
+    def account(self) -> None:
+        """Count the time awake up to now; with the radio on it counts that itself."""
+        if self._online is None:
+            now = self.board.world.timeline.now_us
+            self.board.meter.bare_ms += (now - self._counted_us) / US_PER_MS
+            self._counted_us = now
+
+    def close(self) -> None:
+        """The program ends here, without a word."""
+        if self._online is not None:
+            self._online.close()
+
+
+_ROTA = ("lead_s", "sampled", "joined", "held", "vain", "asked_at", "skipped")
+
+
+def rota_numbers(rota: Rota) -> tuple[int, ...]:
+    """What of a rota has to survive a deep sleep, its pace included."""
+    pace = rota.pace
+    own = tuple(getattr(rota, name) for name in _ROTA)
+    return own + ((0, 0, 0, -1) if pace is None else (pace.every_s, pace.at, pace.awake_s, pace.done))
+
+
+def put_rota(rota: Rota, numbers: tuple[int, ...]) -> None:
+    """The inverse."""
+    from dcka_core.rota import Pace
+
+    for name, value in zip(_ROTA, numbers, strict=False):
+        setattr(rota, name, value)
+    every_s, at, awake_s, done = numbers[len(_ROTA) :]
+    rota.pace = Pace(every_s, at, awake_s, done) if every_s else None
