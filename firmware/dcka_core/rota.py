@@ -62,7 +62,7 @@ def read_pace(record: "dict[str, Any]") -> "Pace | None":
 
     Raises CoreError.
     """
-    found = [record.get(name) for name in ("every_s", "at", "awake_s")] + [record.get("done", -1)]
+    found: Any = [record.get(name) for name in ("every_s", "at", "awake_s")] + [record.get("done", -1)]
     if record.get("v") != 1 or [value for value in found if type(value) is not int]:
         raise CoreError("no pace")
     every_s, at, awake_s, done = found

@@ -10,7 +10,6 @@ from dcka_core.rota import (
     EMPTY,
     JOIN,
     LEAST_SLEEP_S,
-    LISTEN,
     LOW,
     SAMPLE,
     SPEAK,
