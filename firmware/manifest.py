@@ -13,6 +13,8 @@ FILES = (
     "dcka_core/epochs.py",
     "dcka_core/errors.py",
     "dcka_core/fold_viper.py",
+    "dcka_core/forgetting.py",
+    "dcka_core/forgetting_duty.py",
     "dcka_core/gossip.py",
     "dcka_core/gossip_session.py",
     "dcka_core/holder.py",
@@ -43,6 +45,7 @@ FILES = (
     "dcka_core/parts.py",
     "dcka_core/points.py",
     "dcka_core/possible.py",
+    "dcka_core/prior_record.py",
     "dcka_core/quarantine.py",
     "dcka_core/record.py",
     "dcka_core/score.py",
@@ -61,10 +64,15 @@ FILES = (
     "dcka_core/survey_grid.py",
     "dcka_core/survey_points.py",
     "dcka_core/survey_state.py",
+    "dcka_core/tail.py",
+    "dcka_core/tail_plain.py",
+    "dcka_core/tail_record.py",
+    "dcka_core/tail_viper.py",
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
     "dcka_core/voice.py",
+    "dcka_core/window.py",
     "dcka_device/config.py",
     "dcka_device/connector.py",
     "dcka_device/console.py",
@@ -79,7 +87,14 @@ FILES = (
     "dcka_device/wifi.py",
 )
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
-ASKED = ("dcka_core/starts.py", "dcka_core/tree.py")
+ASKED = (
+    "dcka_core/forgetting.py",
+    "dcka_core/score_record.py",
+    "dcka_core/seeding_record.py",
+    "dcka_core/starts.py",
+    "dcka_core/tail_record.py",
+    "dcka_core/tree.py",
+)
 # Paths as they are imported; the build finds them among the installed packages.
 LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
 # What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.

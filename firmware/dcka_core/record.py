@@ -4,6 +4,7 @@ A node drops this file once it has read them: the classes have no methods, so th
 """
 
 from dcka_core.errors import CoreError
+from dcka_core.parts import part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of the commits of a survey and a score (halves of 32 bits) and of a seeding (ids).
+# Of the commits of a survey, a score and a tail (halves of 32 bits) and of a seeding (ids).
 _STATE_BITS = 16
 # One text each: of a tuple's, every one would stay among the interpreter's names.
-_KINDS = "tree gossip survey seeding score idle"
+_KINDS = "tree gossip survey seeding score tail idle"
+# Those whose records this file reads alone; of another the part `<kind>_record` makes one of these.
+_OWN_KINDS = "tree gossip survey"
 _STARTS = "local sorted snake partition shared kmeans++ given"
 # Whose centres are in the record.
 _DRAWN = "kmeans++ given"
@@ -50,9 +53,11 @@ class Run:
     data_bits: of the data that the run is about, 32 for the readings of a survey. grid_bits: of the grid that a survey
     leads to; its `bits`, as those of a seeding and a score, are those of a number in its commits, and its `k` their
     rows.
-    scored: the centres that a score is about, K·n integers.
-    part: the part of the core that the run needs, "duty"
-    for `tree` in slots, which alone has slot_ms and period.
+    scored: the centres that a score or a tail is about, K·n integers. reveal: of a tail, how many of its readings a
+    node may say at most.
+    prior: as how many points each of the given centres counts; only where the record has it.
+    part: the part of the core that the run needs: its kind, "duty" for `tree` in slots, which alone has slot_ms and
+    period, and others where the record has `prior`.
     """
 
     number: int
@@ -86,6 +91,8 @@ class Run:
     scale: str
     grid_bits: int
     scored: "list[int]"
+    reveal: int
+    prior: "list[int]"
     slot_ms: int
     period: int
 
@@ -165,16 +172,11 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.kind = _word(record, "kind", _KINDS.split())
     if run.kind == "idle":
         return run
+    beside = run.kind not in _OWN_KINDS.split()
     if run.kind == "survey":
         record = _with_shape(record, run)
-    elif run.kind == "seeding":
-        from dcka_core.seeding_record import with_shape
-
-        record = with_shape(record, _whole)
-    elif run.kind == "score":
-        from dcka_core.score_record import read_score
-
-        record = read_score(record, run, _whole, _numbers)
+    elif beside:
+        record = part(run.kind + "_record").read_run(record, run, _whole, _numbers)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -191,7 +193,7 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.kind == "survey":
         run.grid_bits = run.bits
         run.data_bits, run.bits = 32, _STATE_BITS
-    elif run.kind in ("seeding", "score"):
+    elif beside:
         run.bits = _STATE_BITS
     run.init = _word(record, "init", _STARTS.split())
     run.centres = None
@@ -209,7 +211,9 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
         if "slot_ms" in record:
-            _slots().read_run(record, run, _whole)
+            _slots().read_run(record, run, _whole, _numbers)
+        if "prior" in record:
+            part("prior_record").read_run(record, run, _whole, _numbers)
     else:
         _read_mass(record, run)
     return run
