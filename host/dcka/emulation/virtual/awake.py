@@ -51,7 +51,7 @@ class Awake:
     def _restore(self, carried: Carried) -> None:
         self.clock.restore(list(carried.clock))
         self.clock.slept(carried.asked_ms, 0)
-        put_rota(self.rota, carried.rota)
+        self.rota.restore(list(carried.rota))
         if carried.waiting and not self.segments.restore(carried.waiting):
             self.board.world.watcher.forgotten(self.board.id)
         self.rota.held = self.segments.pending
@@ -92,7 +92,7 @@ class Awake:
             return
         asked_ms = self.clock.to_ask(min(MOST_SLEEP_S * 1000, self.clock.ms_until(at, self.ticks())))
         waiting = bytes(self.segments.waiting())
-        self.board.sleep(Carried(asked_ms, tuple(self.clock.carried()), rota_numbers(self.rota), waiting))
+        self.board.sleep(Carried(asked_ms, tuple(self.clock.carried()), tuple(self.rota.carried()), waiting))
 
     def _sense(self, what: int) -> None:
         board, world = self.board, self.board.world
@@ -119,7 +119,7 @@ class Awake:
     def _go_online(self, what: int, now: int, until: int) -> None:
         self._what, self._until, self._began, self._leaving = what, until, now, False
         if what & JOIN:
-            self._number = self.rota._number(now, self.clock, self.board.battery)
+            self._number = self.rota.number(now, self.clock, self.board.battery)
         self.account()
         self._online = Online(self, self._look)
         self._at(until, self._over)
@@ -128,7 +128,8 @@ class Awake:
     def _sample(self) -> None:
         """A reading is due while the radio is on."""
         now = self.now()
-        self._sense(SAMPLE | SYNC)
+        if self.rota.due(now):
+            self._sense(SAMPLE | SYNC)
         self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
 
     def _look(self) -> None:
@@ -184,25 +185,6 @@ class Awake:
 
     def close(self) -> None:
         """The program ends here, without a word."""
+        self.board.skipped = max(self.board.skipped, self.rota.skipped)
         if self._online is not None:
             self._online.close()
-
-
-_ROTA = ("lead_s", "sampled", "joined", "held", "vain", "asked_at", "skipped")
-
-
-def rota_numbers(rota: Rota) -> tuple[int, ...]:
-    """What of a rota has to survive a deep sleep, its pace included."""
-    pace = rota.pace
-    own = tuple(getattr(rota, name) for name in _ROTA)
-    return own + ((0, 0, 0, -1) if pace is None else (pace.every_s, pace.at, pace.awake_s, pace.done))
-
-
-def put_rota(rota: Rota, numbers: tuple[int, ...]) -> None:
-    """The inverse."""
-    from dcka_core.rota import Pace
-
-    for name, value in zip(_ROTA, numbers, strict=False):
-        setattr(rota, name, value)
-    every_s, at, awake_s, done = numbers[len(_ROTA) :]
-    rota.pace = Pace(every_s, at, awake_s, done) if every_s else None

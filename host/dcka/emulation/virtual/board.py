@@ -33,6 +33,7 @@ class Board:
         self.rtc: Carried | None = None
         self.powered = False
         self.crashes = 0
+        self.skipped = 0
         self.awake: Awake | None = None
         self._life: Life | None = None
         self._off_since: int | None = 0

@@ -45,6 +45,7 @@ class Broker:
         self._air = air
         self._sessions: dict[int, Session] = {}
         self._hearers: dict[str, dict[int, Session]] = {}
+        self._unreachable: set[int] = set()
 
     # ---- connections ----
 
@@ -56,7 +57,7 @@ class Broker:
         will: tuple[str, bytes] | None = None,
     ) -> Session | None:
         """A connection; None while the broker is away. An older one of the client ends, and its will is published."""
-        if not self.up:
+        if not self.up or client in self._unreachable:
             self.refused += 1
             return None
         self._end(client, with_will=True)
@@ -102,6 +103,18 @@ class Broker:
 
     def come_back(self) -> None:
         self.up = True
+
+    def out_of_reach(self, client: int) -> None:
+        """The client's radio reaches nobody any more: it notices, and the broker after its keepalive."""
+        self._unreachable.add(client)
+        session = self._sessions.get(client)
+        if session is not None:
+            lost = session.on_lost
+            self.silent(session)
+            lost()
+
+    def within_reach(self, client: int) -> None:
+        self._unreachable.discard(client)
 
     # ---- messages ----
 

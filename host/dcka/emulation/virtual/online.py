@@ -133,7 +133,7 @@ class Online:
             else:
                 record = json.loads(payload)
                 if kind == "pace":
-                    awake.rota.pace = read_pace(record)
+                    awake.rota.take_pace(read_pace(record))
                 elif awake.clock.hear(*read_beacon(record), awake.ticks()):
                     self.heard_time = True
         except (CoreError, ValueError):
@@ -150,8 +150,8 @@ class Online:
 
     def _after(self) -> None:
         """What comes of an event: points of a new window, the next deadline, and whether to stay."""
-        for action in self.windows.due(self.core):
-            self._make(action[1], action[2])
+        for action in self.windows.due(self.core, self._awake.ticks()):
+            self._perform([action])
         due = self.core.deadline()
         if due is not None and due != self._armed:
             self._armed = due

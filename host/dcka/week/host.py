@@ -1,0 +1,227 @@
+"""The host of a simulated week: it says the pace, asks for windows, calls each clustering, and has it judged."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dcka.config import Config, from_mapping
+from dcka.emulation.virtual.channel import VirtualChannel
+from dcka.emulation.virtual.world import World
+from dcka.mqtt.inbox import Inbox
+from dcka.mqtt.readiness import NotReady
+from dcka.mqtt.statuses import NodeStatus
+from dcka.runs.controller import run
+from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
+from dcka.runs.plan import PlanError, plan
+from dcka.topology import Graph
+from dcka.week.feed import Feed
+from dcka.week.judge import EXACT, UNFINISHED, judge
+from dcka.week.settings import WeekSettings
+from dcka.week.witness import Witness
+from dcka.inject.whole_grid import WholeGrid
+from dcka_core.survey_grid import SurveyGrid
+from dcka_core.window import readings_id
+
+# From the beginning of a clustering: so long all who are expected may take to show the window's points; then it goes on
+# with those who have.
+WINDOW_S = 40.0
+# Nodes are there from the pace's start on for so long, where no run begins.
+AWAKE_S = 90
+READY_S = 5.0
+LIMIT_S = 100.0
+# Who was in none of so many clusterings is not waited for, unless it has been heard of since.
+FORGOTTEN = 2
+PATIENCE_MS = 500
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """One that was called. `members`: who was planned in. `verdict`: a word of `judge`, and `reason`."""
+
+    number: int
+    members: tuple[int, ...]
+    verdict: str
+    reason: str
+    steps: int
+    points: int
+
+
+class Host:
+    """`tell`: called with each clustering when it is over."""
+
+    def __init__(
+        self,
+        world: World,
+        feed: Feed,
+        settings: WeekSettings,
+        witness: Witness,
+        tell: Callable[[Clustering], None] = lambda one: None,
+    ) -> None:
+        self.clusterings: list[Clustering] = []
+        self.channel = VirtualChannel(world.network, world.broker, world.timeline)
+        self._world = world
+        self._feed = feed
+        self._settings = settings
+        self._witness = witness
+        self._tell = tell
+        self._grid = _grid(feed)
+        self._inbox = Inbox(self.channel, {}, self._take_status, on_reconnect=self._restate)
+        self._window: bytes | None = None
+        self._record: bytes = b""
+        self._made: dict[int, int] = {}
+        self._absences = Counter[int]()
+        self._centres: list[list[int]] | None = None
+        self._run = 0
+        self._done = -1
+
+    def live(self, until_s: float) -> None:
+        """Call every clustering that begins before `until_s` of true time, and let time pass until then."""
+        self.channel.subscribe("status/+")
+        self._say_pace()
+        number = 0
+        while (begins := self._begin_s(number)) + WINDOW_S + LIMIT_S < until_s:
+            self._wait_until(begins)
+            self._cluster(number)
+            number += 1
+        self._wait_until(until_s)
+
+    def _begin_s(self, number: int) -> float:
+        return float((number + 1) * self._settings.every_s)
+
+    def _wait_until(self, at_s: float) -> None:
+        while (left := at_s - self.channel.now()) > 0:
+            self._inbox.turn(left)
+
+    # ---- one clustering ----
+
+    def _cluster(self, number: int) -> None:
+        self._ask_for_window(number)
+        deadline = self.channel.now() + WINDOW_S
+        while self.channel.now() < deadline and not self._expected() <= self._made.keys():
+            self._inbox.turn(deadline - self.channel.now())
+        members = self._linked(set(self._made))
+        for node in self._feed.ids:
+            self._absences[node] = 0 if node in members else self._absences[node] + 1
+        self._conclude(number, members)
+        self._done = number
+        self._say_pace()
+
+    def _expected(self) -> set[int]:
+        return {node for node in self._feed.ids if self._absences[node] < FORGOTTEN}
+
+    def _conclude(self, number: int, members: tuple[int, ...]) -> None:
+        """Run it, and have it judged."""
+        made = {node: self._made[node] for node in members}
+        if len(members) < 2 or sum(made.values()) < self._settings.k:
+            self._keep(number, members, UNFINISHED, "too few nodes have shown their points", 0)
+            return
+        try:
+            outcome = self._clustered(members)
+        except (NotReady, PlanError) as error:
+            self._keep(number, members, UNFINISHED, str(error), 0)
+            return
+        dataset = bytes.fromhex(outcome.dataset)
+        windows = {node: self._witness.window(node, dataset) for node in members}
+        verdict, reason = judge(outcome, self._feed.columns, self._grid, windows)
+        steps = 0
+        if outcome.finished:
+            commit = decode_commit(outcome, greatest_holder(outcome))
+            steps = commit.step
+            n = len(self._feed.columns)
+            self._centres = [list(commit.centres[at : at + n]) for at in range(0, len(commit.centres), n)]
+        self._keep(number, members, verdict, reason, steps)
+
+    def _clustered(self, members: tuple[int, ...]) -> Outcome:
+        self._run += 2
+        made = plan(
+            _configuration(self._world.network, self._feed.links, members, self._settings),
+            self._dataset_record(members),
+            self._run,
+            max_message=dict.fromkeys(members, self._world.max_message),
+            centres=self._centres,
+            on_grid=True,
+        )
+        return run(self.channel, made, limit_s=LIMIT_S, ready_s=READY_S)
+
+    def _dataset_record(self, members: tuple[int, ...]) -> dict[str, object]:
+        return {
+            "v": 1,
+            "dataset": (self._window or b"").hex(),
+            "name": "window",
+            "n": len(self._feed.columns),
+            "bits": self._grid.bits,
+            "nodes": {str(node): {"rows": self._made[node]} for node in members},
+        }
+
+    def _keep(self, number: int, members: tuple[int, ...], verdict: str, reason: str, steps: int) -> None:
+        points = sum(self._made.get(node, 0) for node in members)
+        kept = Clustering(number, members, verdict, "" if verdict == EXACT else reason, steps, points)
+        self.clusterings.append(kept)
+        self._tell(kept)
+
+    def _linked(self, there: set[int]) -> tuple[int, ...]:
+        """The largest part of those who are there that is linked."""
+        links = [link for link in self._feed.links.phases[0] if link[0] in there and link[1] in there]
+        parts = Graph.build(sorted(there), [links]).parts() if there else []
+        return max(parts, key=len, default=())
+
+    # ---- what is published ----
+
+    def _ask_for_window(self, number: int) -> None:
+        """All readings of the last `window_s` before this clustering begins, on the feed's grid."""
+        world, grid = self._world, self._grid
+        until = world.start_s + round(self._begin_s(number))
+        since = until - self._settings.window_s
+        self._made = {}
+        spans = [high - low for low, high in zip(self._feed.low, self._feed.high, strict=True)]
+        core = SurveyGrid(grid.bits, list(grid.low), list(grid.width), spans)
+        self._window = core.dataset(readings_id(number + 1, since, until))
+        self._witness.expect(self._window, since, until)
+        record = {
+            "v": 1, "window": number + 1, "dataset": self._window.hex(), "since": since, "until": until,
+            "n": len(grid.low), "bits": grid.bits, "low": list(grid.low), "width": list(grid.width), "range": spans,
+        }  # fmt: skip
+        self._record = json.dumps(record, separators=(",", ":")).encode()
+        self.channel.publish("window", self._record, retain=True)
+
+    def _say_pace(self) -> None:
+        self.channel.publish("pace", self._pace(), retain=True)
+
+    def _pace(self) -> dict[str, object]:
+        every_s = self._settings.every_s
+        at = self._world.start_s + round(self._begin_s(0))
+        return {"v": 1, "every_s": every_s, "at": at, "awake_s": AWAKE_S, "done": self._done}
+
+    def _restate(self) -> None:
+        """After an outage: what the broker kept may be gone."""
+        self._say_pace()
+        if self._record:
+            self.channel.publish("window", self._record, retain=True)
+
+    def _take_status(self, status: NodeStatus) -> None:
+        if status.online:
+            self._absences[status.node] = min(self._absences[status.node], FORGOTTEN - 1)
+        if self._window is not None and status.dataset == self._window.hex():
+            self._made[status.node] = status.rows
+
+
+def _configuration(network: str, links: Graph, members: tuple[int, ...], settings: WeekSettings) -> Config:
+    there = set(members)
+    own = [list(link) for link in links.phases[0] if link[0] in there and link[1] in there]
+    return from_mapping(
+        {
+            "network": {"name": network, "nodes": list(members)},
+            "topology": {"phases": [own]},
+            "run": {"k": settings.k, "seed": settings.seed, "patience_ms": PATIENCE_MS, "schedule": "tree"},
+        }
+    )
+
+
+def _grid(feed: Feed) -> WholeGrid:
+    """One width for all columns: the widest range."""
+    bits = 15 if len(feed.low) <= 2 else 13
+    spans = [high - low for low, high in zip(feed.low, feed.high, strict=True)]
+    width, top = max(1, *spans), 2**bits - 1
+    extents = tuple(min(top, (2 * span * top + width) // (2 * width)) for span in spans)
+    return WholeGrid(feed.low, (width,) * len(spans), extents, (feed.decimals,) * len(spans), bits)
