@@ -13,7 +13,7 @@ from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import NodeStatus
 from dcka.runs.controller import run
 from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
-from dcka.runs.plan import PlanError, plan
+from dcka.runs.plan import PlanError, idle, plan
 from dcka.topology import Graph
 from dcka.week.feed import Feed
 from dcka.week.judge import EXACT, UNFINISHED, judge
@@ -171,6 +171,8 @@ class Host:
     def _ask_for_window(self, number: int) -> None:
         """All readings of the last `window_s` before this clustering begins, on the feed's grid."""
         world, grid = self._world, self._grid
+        # Who was cut off in the last run, and has come back, shall not go on waiting for the others.
+        self.channel.publish("run", idle(self._run + 1), retain=True)
         until = world.start_s + round(self._begin_s(number))
         since = until - self._settings.window_s
         self._made = {}

@@ -137,9 +137,8 @@ class Awake:
         online = self._online
         if online is None or self._leaving:
             return
-        session = online.core.session
         if self._what & JOIN:
-            done = session is not None and session.done and online.core.settled
+            done = online.took_part
         else:
             done = online.heard_time and self.rota.pace is not None
         if done:

@@ -44,13 +44,16 @@ class Online:
         self._prefix = f"dcka/{world.network}/"
         self._armed: int | None = None
         self._radio_since: int | None = None
-        memory = board.flash.read(RUN_FILE)
+        memory = _memory(board.flash.read(RUN_FILE))
+        # A run that it was in before it slept, and finds again at the broker, is none to stay for.
+        self._before = 0 if memory is None else int(memory.get("run", 0))
+        self.took_part = False
         self.core = world.node(
             world.network,
             board.id,
             board.flash.raise_boot(),
             board.chance.getrandbits(32),
-            None if memory is None else json.loads(memory),
+            memory,
             board.flash.read(COMMIT_FILE) or b"",
             world.max_message,
             RUNTIME,
@@ -157,6 +160,9 @@ class Online:
             self._armed = due
             wait_us = max(0, ticks.diff(due, self._awake.ticks())) * US_PER_MS
             self._awake.life.after(self._board.oscillator.true_us(wait_us), lambda: self._ring(due))
+        session = self.core.session
+        if session is not None and session.done and session.run.number > self._before:
+            self.took_part = True
         self._on_change()
 
     def _ring(self, due: int) -> None:
@@ -219,3 +225,6 @@ class Online:
         points.kernel = kernel
         return points
 
+
+def _memory(content: bytes | None) -> dict[str, Any] | None:
+    return None if content is None else json.loads(content)
