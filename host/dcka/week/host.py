@@ -10,7 +10,7 @@ from dcka.emulation.virtual.channel import VirtualChannel
 from dcka.emulation.virtual.world import World
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import NotReady
-from dcka.mqtt.statuses import NodeStatus
+from dcka.mqtt.statuses import ASLEEP, NodeStatus
 from dcka.runs.controller import run
 from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
 from dcka.runs.plan import PlanError, idle, plan
@@ -204,7 +204,10 @@ class Host:
     def _take_status(self, status: NodeStatus) -> None:
         if status.online:
             self._absences[status.node] = min(self._absences[status.node], FORGOTTEN - 1)
-        if self._window is not None and status.dataset == self._window.hex():
+        if not status.online or status.state == ASLEEP:
+            # It was there, and is not any more: the others would be kept waiting for as long as it sleeps.
+            self._made.pop(status.node, None)
+        elif self._window is not None and status.dataset == self._window.hex():
             self._made[status.node] = status.rows
 
 
