@@ -33,6 +33,7 @@ def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None"
 
         radio.off()
         wait = lightsleep
+    rest_ms -= time.ticks_diff(time.ticks_ms(), begun)
     while rest_ms > 0:
         piece = rest_ms
         if guard:
