@@ -12,25 +12,33 @@ from dcka_core import clock, rota
 
 _MAGIC = b"dckS"
 _VERSION = 1
-# How long the sleep was to be, as asked for, in ms; wakes in a row of which none came to its end; then clock and rota.
-_HEAD = "<4sBBI%di%diH" % (clock.CARRIED, rota.CARRIED)
+# Wakes in a row of which none came to its end; the battery; how long the sleep was to be; then clock, rota, a frame.
+_HEAD = "<4sBBBI%di%diH" % (clock.CARRIED, rota.CARRIED)
 _HEAD_BYTES = calcsize(_HEAD)
 _CRC_BYTES = 4
+_UNKNOWN = 255
 # After so many wakes in a row that came to nothing, a node stops to sample between clusterings.
 BAD_WAKES = 3
 
 
 class Carried:
     """asked_ms: for how long the chip was asked to sleep. bad: wakes in a row that have not come to their end: raised
-    before a wake does anything, and 0 after it. clock, rota: what `carried` of these gave. frame: readings that are not
-    on flash yet (`segments.Segments.waiting`).
+    before a wake does anything, and 0 after it. battery: %, None where it is not known. clock, rota: what `carried` of
+    these gave. frame: readings that are not on flash yet (`segments.Segments.waiting`).
     """
 
     def __init__(
-        self, asked_ms: int, bad: int, clock: "list[int]", rota: "list[int]", frame: "bytes | memoryview" = b""
+        self,
+        asked_ms: int,
+        bad: int,
+        battery: "int | None",
+        clock: "list[int]",
+        rota: "list[int]",
+        frame: bytes = b"",
     ) -> None:
         self.asked_ms = asked_ms
         self.bad = bad
+        self.battery = battery
         self.clock = clock
         self.rota = rota
         self.frame = frame
@@ -38,8 +46,10 @@ class Carried:
     def encode(self) -> bytes:
         """The record, at most 700 bytes."""
         numbers = self.clock + self.rota
-        head = pack(_HEAD, _MAGIC, _VERSION, min(self.bad, 255), self.asked_ms, *numbers, len(self.frame))
-        body = head + bytes(self.frame)
+        battery = _UNKNOWN if self.battery is None else self.battery
+        size = len(self.frame)
+        body = pack(_HEAD, _MAGIC, _VERSION, min(self.bad, 255), battery, self.asked_ms, *numbers, size)
+        body += self.frame
         return body + pack("<I", crc32(body))
 
 
@@ -51,9 +61,9 @@ def read(memory: bytes) -> "Carried | None":
     if pack("<I", crc32(body)) != memory[-_CRC_BYTES:]:
         return None
     told = unpack_from(_HEAD, body, 0)
-    numbers = list(told[4:-1])
+    battery = None if told[3] == _UNKNOWN else told[3]
+    numbers = list(told[5:-1])
     if len(body) != _HEAD_BYTES + told[-1]:
         return None
-    return Carried(
-        told[3], told[2], numbers[: clock.CARRIED], numbers[clock.CARRIED :], bytes(body[_HEAD_BYTES:])
-    )
+    first, then = numbers[: clock.CARRIED], numbers[clock.CARRIED :]
+    return Carried(told[4], told[2], battery, first, then, bytes(body[_HEAD_BYTES:]))

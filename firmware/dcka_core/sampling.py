@@ -50,7 +50,7 @@ class Sampler:
         self, sensors: "Sequence[Sensor]", segments: "Segments", every_s: int, sync_every: int
     ) -> None:
         self._sensors = sensors
-        self._segments = segments
+        self.segments = segments
         self._every_s = every_s
         self._sync_every = sync_every
         self._values = array("i", bytes(4 * segments.n))
@@ -126,7 +126,7 @@ class Sampler:
         self.report["fault"] = "%s: %s" % (sensor.name, error)
 
     def _keep(self) -> None:
-        segments = self._segments
+        segments = self.segments
         segments.append(self._began_s, self._values)
         if segments.pending >= self._sync_every:
             self._sync()
@@ -134,12 +134,12 @@ class Sampler:
         self.report["waiting"] = segments.pending
 
     def _sync(self) -> None:
-        self._segments.sync()
+        self.segments.sync()
         self._look()
 
     def _look(self) -> None:
         """What is on flash."""
-        segments = self._segments
+        segments = self.segments
         segments.recover()
         report = self.report
         if segments.erased != self._erased or report.get("oldest") is None:

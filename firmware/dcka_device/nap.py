@@ -24,7 +24,7 @@ def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None"
     """
     begun = time.ticks_ms()
     if link.up and link.connector:
-        _take_leave(link.connector, time)
+        take_leave(link.connector, time)
     link.close()
     link.up = False
     wait = time.sleep_ms
@@ -44,7 +44,7 @@ def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None"
         rest_ms -= piece
 
 
-def _take_leave(connector: "Connector", time: "Any") -> None:
+def take_leave(connector: "Connector", time: "Any") -> None:
     """Say good-bye, and read on until the broker has closed the connection, or has had time for it.
 
     Where a socket is closed with something unread in it, the other end sees a reset, throws away what came before it,

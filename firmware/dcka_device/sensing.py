@@ -32,7 +32,7 @@ class Sensing:
         self._guard = guard
         self._settings = settings["sensors"]
         self._clock: Any = None
-        self._sampler: Any = None
+        self.sampler: Any = None
         self._begin_s = _BEGIN_S[time.gmtime(0)[0]]
 
     def parts(
@@ -46,27 +46,36 @@ class Sensing:
     ) -> "tuple[Any, Any]":
         """Begin to sense; console and radio are the guard's."""
         told = self._settings
-        segments = Segments(
-            SegmentFiles(told["reserve"]), told["columns"], told["segment"], told["most"], told["keep_s"]
-        )
+        segments = open_segments(told)
         sensors = [open_sensor(one) for one in told["drivers"]]
-        self._sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
+        self.sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
         self._clock = clock
-        node.also["sensing"] = self._sampler.report
+        node.also["sensing"] = self.sampler.report
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)
 
     def alive(self, online: bool) -> int:
         """The program turns: what is due is sampled. The ms after which this has to be called again."""
         rest = self._guard.alive(online) if self._guard else LOOK_MS
-        if self._sampler is None:
+        if self.sampler is None:
             return rest
-        due: int = self._sampler.tick(self._clock(), self.time_s())
+        due: int = self.sampler.tick(self._clock(), self.time_s())
         return min(rest, due)
 
     def time_s(self) -> "int | None":
         """Seconds since 2020; None where the clock was never set."""
         now: int = int(time.time()) - self._begin_s
         return now if now >= _SET_S else None
+
+
+def open_segments(settings: "dict[str, Any]") -> Segments:
+    """The segments on this node's flash."""
+    return Segments(
+        SegmentFiles(settings["reserve"]),
+        settings["columns"],
+        settings["segment"],
+        settings["most"],
+        settings["keep_s"],
+    )
 
 
 def open_sensor(settings: "dict[str, Any]") -> "Any":
