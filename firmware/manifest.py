@@ -8,6 +8,8 @@ FILES = (
     "main.py",
     "dcka_core/actions.py",
     "dcka_core/blocks.py",
+    "dcka_core/carry.py",
+    "dcka_core/clock.py",
     "dcka_core/codec.py",
     "dcka_core/duty.py",
     "dcka_core/epochs.py",
@@ -48,6 +50,7 @@ FILES = (
     "dcka_core/prior_record.py",
     "dcka_core/quarantine.py",
     "dcka_core/record.py",
+    "dcka_core/rota.py",
     "dcka_core/score.py",
     "dcka_core/score_plain.py",
     "dcka_core/score_record.py",
@@ -81,9 +84,11 @@ FILES = (
     "dcka_device/nap.py",
     "dcka_device/others.py",
     "dcka_device/shell.py",
+    "dcka_device/sleeping.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",
     "dcka_device/tls.py",
+    "dcka_device/waking.py",
     "dcka_device/wifi.py",
 )
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.

@@ -27,6 +27,10 @@ _AT_REST_MS = 1800000
 # A start that lasted so long has come to something, even without a broker in reach.
 _WELL_MS = 120000
 _PAUSE_MS = 3000
+# A wake for a reading takes a second or two; one that hangs shall not empty the battery.
+_WAKE_MS = 20000
+# The watchdog is fed at least so often, a quarter of what it waits.
+_LOOK_MS = 30000
 
 
 class Guard:
@@ -64,13 +68,17 @@ class Guard:
 
         return console, Radio(settings["wifi"], store, clock, jitter)
 
-    def alive(self, online: bool) -> None:
-        """The program turns; with a broker, or for two minutes already, this start has come to something."""
+    def alive(self, online: bool) -> int:
+        """The program turns; with a broker, or for two minutes already, this start has come to something.
+
+        The ms after which this has to be called again.
+        """
         if self._watchdog is not None:
             self._watchdog.feed()
         if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
             self._began = None
             _forget_starts()
+        return _LOOK_MS
 
 
 def run(folder: str) -> None:
@@ -78,6 +86,11 @@ def run(folder: str) -> None:
     try:
         try:
             _count_start()
+            if _has_slept():
+                _watchdog(_WAKE_MS)
+                from dcka_device.waking import woken
+
+                woken(folder)
             from dcka_device.shell import main
 
             main(folder, Guard())
@@ -116,6 +129,14 @@ def _count_start() -> None:
             file.write(str(failed + 1))
     except OSError as error:  # the flash is full: the program shall start all the same
         print("dcka: %s can't be written: %s" % (_FAILED_FILE, error))
+
+
+def _has_slept() -> bool:
+    """Whether this is the end of a sleep that the rota wanted (dcka_core/carry.py)."""
+    if not hasattr(machine, "RTC") or machine.reset_cause() != machine.DEEPSLEEP_RESET:
+        return False
+    found: bool = machine.RTC().memory()[:4] == b"dckS"
+    return found
 
 
 def _forget_starts() -> None:

@@ -18,7 +18,7 @@ from dcka.boards.transfer import digest
 from dcka.broker.url import CA_FILE, BrokerUrl
 from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, build
-from dcka.emulation.network import room_for, settings
+from dcka.emulation.network import room_for, settings, with_sleep
 from dcka.errors import DckaError, UsageError
 from dcka.topology import schedule
 from dcka_core.voice import VERSION
@@ -149,6 +149,8 @@ def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -
     record |= {"node": node, "broker": broker.for_node(node), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
+    if config.sleep.deep:
+        record = with_sleep(record, config.sleep.node)
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -43,6 +43,8 @@ class Topic:
 # the greatest before it founds an epoch (rules 2 and 14).
 TOPICS = (
     Topic("run", False, Scope.ALL, host=True, host_reads=True, monitor=True),
+    Topic("pace", False, Scope.ALL, host=True, host_reads=True, monitor=True),
+    Topic("time", False, Scope.ALL, host=True, host_reads=True, monitor=True),
     Topic("rows/<i>", False, Scope.OWN, host=True, host_reads=True, monitor=True),
     Topic("dataset", False, Scope.NONE, host=True, host_reads=True, monitor=True),
     Topic("put/<i>", False, Scope.OWN, host=True, host_reads=False, monitor=False),

@@ -199,9 +199,14 @@ def _network(
     if kind == "cpython":
         from dcka.emulation.cpython import CPythonNetwork
 
+        if config.sleep.deep:
+            raise UsageError("[sleep] deep = true: only nodes of the runtime micropython sleep deeply")
         return CPythonNetwork(config.network.name, ids, url, max_message=room, clocks=clocks)
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
-    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room, clocks=clocks)
+    sleep = config.sleep.node if config.sleep.deep else None
+    return MicroPythonNetwork(
+        config.network.name, ids, url, heap=size, max_message=room, clocks=clocks, sleep=sleep
+    )

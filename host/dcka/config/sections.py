@@ -261,6 +261,53 @@ class WifiSection:
     )
 
 
+@dataclass(frozen=True)
+class SleepSection:
+    """Deep sleep between runs (docs/sleep.md). Voltages are those on the pin, behind a divider where there is one."""
+
+    deep: bool = key(
+        False,
+        checks.flag(),
+        "Nodes sleep deeply between clusterings, once a pace is said (dcka pace). They wake for it, and to sample.",
+    )
+    awake_s: int = key(
+        20,
+        checks.whole(1, 3600),
+        "How long nodes wait for a clustering that is due; at the end of one they sleep at once.",
+    )
+    cap_s: int = key(
+        60,
+        checks.whole(5, 3600),
+        "A node that finds no broker for so many seconds sleeps, and tries again later.",
+    )
+    hold: int = key(
+        100,
+        checks.whole(1, 1000),
+        "Readings that wait in RTC memory before they are written to flash: a power cut loses so many at most.",
+    )
+    battery_pin: int | None = key(
+        None,
+        checks.whole(0, 48),
+        "The pin on which a board measures its battery. Low, it takes part in every fourth clustering.",
+        example=35,
+    )
+    battery_empty_mv: int = key(
+        1650, checks.whole(1, 4999), "battery_pin: the millivolts on the pin of an empty battery."
+    )
+    battery_full_mv: int = key(
+        2100, checks.whole(2, 5000), "battery_pin: the millivolts on the pin of a full one."
+    )
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """What `sleep` of a node's node.json says."""
+        told: dict[str, Any] = {"cap_s": self.cap_s, "hold": self.hold}
+        if self.battery_pin is not None:
+            battery = {"pin": self.battery_pin, "empty_mv": self.battery_empty_mv}
+            told["battery"] = {**battery, "full_mv": self.battery_full_mv}
+        return told
+
+
 SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "run": RunSection,
@@ -268,6 +315,7 @@ SECTIONS: dict[str, type] = {
     "data": DataSection,
     "emulation": EmulationSection,
     "wifi": WifiSection,
+    "sleep": SleepSection,
 }
 
 

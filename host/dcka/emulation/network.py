@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.errors import EmulationError
@@ -74,6 +75,11 @@ def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) 
         "max_message": max_message,
         "keepalive": keepalive,
     }
+
+
+def with_sleep(record: Mapping[str, Any], sleep: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's configuration with deep sleep, whose part stands around all others."""
+    return {**record, "parts": [*record.get("parts", ()), "sleeping"], "sleep": dict(sleep)}
 
 
 MAX_DRIFT = 0.02
