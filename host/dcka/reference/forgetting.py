@@ -13,6 +13,8 @@ from fractions import Fraction
 def remembered(weights: Sequence[int], passed_s: int, half_life_s: int) -> tuple[int, ...]:
     """n·2^(−passed/half-life) of each weight, rounded half up: exactly, by comparing powers of whole numbers.
 
+    A weight halved more often than it has digits is 0.
+
     Raises ValueError for a weight or a time below 0, or no half-life.
     """
     if half_life_s < 1 or passed_s < 0 or any(weight < 0 for weight in weights):
@@ -20,16 +22,17 @@ def remembered(weights: Sequence[int], passed_s: int, half_life_s: int) -> tuple
             f"weights {list(weights)}, {passed_s} s and a half-life of {half_life_s} s: one of them can't be."
         )
     whole, rest = divmod(passed_s, half_life_s)
-    return tuple(_halved(weight, whole, Fraction(rest, half_life_s)) for weight in weights)
+    part = Fraction(rest, half_life_s)
+    return tuple(_halved(one, whole, part) if whole <= one.bit_length() else 0 for one in weights)
 
 
 def _halved(weight: int, whole: int, part: Fraction) -> int:
     """The largest w with w − ½ ≤ weight·2^−(whole + part), part p/q < 1: (2w − 1)^q · 2^p ≤ (2·weight / 2^whole)^q."""
     p, q = part.numerator, part.denominator
-    bound = Fraction(2 * weight, 2**whole)
+    bound = (2 * weight) ** q
 
     def fits(w: int) -> bool:
-        return w == 0 or Fraction(2 * w - 1) ** q * 2**p <= bound**q
+        return w == 0 or ((2 * w - 1) ** q << p + whole * q) <= bound
 
     low, high = 0, weight + 1
     while high - low > 1:
