@@ -28,9 +28,9 @@ _NUMBERS = (
 # Of the commits of a survey, a score and a tail (halves of 32 bits) and of a seeding (ids).
 _STATE_BITS = 16
 # One text each: of a tuple's, every one would stay among the interpreter's names.
-_KINDS = "tree gossip survey seeding score tail idle"
-# Those whose records this file reads alone; of another the part `<kind>_record` makes one of these.
-_OWN_KINDS = "tree gossip survey"
+_KINDS = "idle tree gossip survey seeding score tail"
+# So many of them are read here alone; the part `<kind>_record` makes the record of another one such as these.
+_OWN = 4
 _STARTS = "local sorted snake partition shared kmeans++ given"
 # Whose centres are in the record.
 _DRAWN = "kmeans++ given"
@@ -172,7 +172,7 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.kind = _word(record, "kind", _KINDS.split())
     if run.kind == "idle":
         return run
-    beside = run.kind not in _OWN_KINDS.split()
+    beside = run.kind in _KINDS.split()[_OWN:]
     if run.kind == "survey":
         record = _with_shape(record, run)
     elif beside:
@@ -211,7 +211,7 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
         if "slot_ms" in record:
-            _slots().read_run(record, run, _whole, _numbers)
+            part("slot_record").read_run(record, run, _whole, _numbers)
         if "prior" in record:
             part("prior_record").read_run(record, run, _whole, _numbers)
     else:
@@ -270,20 +270,13 @@ def read_rows(record: "dict[str, Any]") -> Rows:
         if "members" in record:
             rows.span = _whole(record, "members", 1, _MAX_ID)
         if "slots" in record:
-            rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
+            rows.slots = part("slot_record").read_rows(record["slots"], _whole, _numbers)
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CoreError("phases: %r" % error)
     return rows
-
-
-def _slots() -> "Any":
-    """What only runs with slots need: a node without them does not even load how they are read."""
-    from dcka_core import slot_record
-
-    return slot_record
 
 
 def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":

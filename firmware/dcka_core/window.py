@@ -37,7 +37,7 @@ _KEYS = ("since", "until", "bits")
 
 
 class Windows:
-    """The newest window that a node has heard of, until its points are made.
+    """The newest window that a node has heard of, until its points are made; one of `Node.others`, under `window`.
 
     segments: where the readings are. dataset: of the window's points, b"" before the first window.
     """
@@ -46,11 +46,15 @@ class Windows:
         self._segments = segments
         self._number = 0
         self.dataset = b""
+        # Why the newest can't be, until that was told.
+        self._refused = ""
         self._grid: SurveyGrid | None = None
         self._readings: WindowReadings | None = None
 
     def take(self, payload: "bytes | memoryview") -> None:
         """A record of the topic `window`; an older one than the last says nothing. Raises CoreError."""
+        if not payload:
+            return
         record = _object(payload)
         number = _whole(record, "window", 1, (1 << 53) - 1)
         if number <= self._number:
@@ -60,9 +64,12 @@ class Windows:
         if since >= until:
             raise CoreError("since is %d, and until %d" % (since, until))
         if n != self._segments.n:
-            raise CoreError(
-                "the window is of %d columns, and this node has %d sensors" % (n, self._segments.n)
+            self._refused = "window %d is of %d columns, and this node senses %d" % (
+                number,
+                n,
+                self._segments.n,
             )
+            raise CoreError(self._refused)
         if not 1 <= bits <= 15 or n * ((1 << bits) - 1) ** 2 >= _LIMIT:
             raise CoreError("bits is %d: too many for %d dimensions" % (bits, n))
         low = _list(record, "low", n, -(1 << 31))
@@ -76,6 +83,9 @@ class Windows:
 
     def due(self, node: "Node", now: int) -> "list[Any]":
         """What makes the points, unless there are none to make, or a run that goes on needs the old ones."""
+        if self._refused:
+            words, self._refused = self._refused, ""
+            return node.data_failed(words, now)
         if self._grid is None or self._readings is None or (node.session and not node.session.done):
             return []
         grid, readings = self._grid, self._readings

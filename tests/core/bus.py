@@ -101,6 +101,7 @@ class Bus:
             "test",
             _vitals,
         )
+        self.born(machine)
         self.nodes[node] = machine
         self.topics[node] = []
         if self.points[node] is not None:
@@ -111,6 +112,9 @@ class Bus:
         for topic in machine.standing_topics():
             self.subscribe(node, topic)
         self.perform(node, machine.connected(self.time(node)))
+
+    def born(self, machine):
+        """A node is about to start: where it gets parts that not every node has."""
 
     def kill(self, node):
         """Power off: what was on its way to it is lost, and its will is published."""

@@ -5,6 +5,7 @@ from json import dumps, loads
 
 from bus import Bus
 from plain_kmeans import tuples
+from scenes import Scene
 from support import raises
 
 from dcka_core.errors import CoreError
@@ -49,24 +50,37 @@ def wanted(rows, since, until):
     return [(level(row[1], 0, 20000), level(row[2], 0, 20000)) for row in inside]
 
 
+class Sensing(Bus):
+    """A bus whose nodes sense."""
+
+    def __init__(self, taken):
+        super().__init__()
+        self.taken = taken
+
+    def born(self, machine):
+        machine.others["window"] = Windows(self.taken)
+
+
 class Host:
-    """A node on a bus that senses, as its shell drives it."""
+    """A node on a bus that senses, and what a host says to it."""
 
     def __init__(self, rows, n=2):
-        self.bus = Bus()
-        self.taken = Taken(rows, n)
-        self.windows = Windows(self.taken)
+        self.taken = rows if isinstance(rows, Taken) else Taken(rows, n)
+        self.bus = Sensing(self.taken)
         self.bus.add(1, None)
         self.bus.settle()
 
     def hear(self, payload):
-        self.windows.take(payload)
-        self.turn()
-
-    def turn(self):
-        node = self.bus.nodes[1]
-        self.bus.perform(1, self.windows.due(node, self.bus.time(1)))
+        self.bus.publish("dcka/t/window", payload, True)
         self.bus.settle()
+
+    @property
+    def windows(self):
+        return self.bus.nodes[1].others["window"]
+
+    @property
+    def status(self):
+        return loads(self.bus.retained["dcka/t/status/1"])
 
     @property
     def points(self):
@@ -99,8 +113,7 @@ def test_what_is_outside_the_range_is_clipped_and_counted():
     host = Host([(1, -5, 3), (2, 20001, 4), (3, 5, 5)])
     host.hear(record(since=1, until=4))
     assert host.points[0][0] == 0 and host.points[1][0] == 32767
-    status = loads(host.bus.retained["dcka/t/status/1"])
-    assert status["clipped"] == [2, 0] and status["rows"] == 3
+    assert host.status["clipped"] == [2, 0] and host.status["rows"] == 3
 
 
 def test_a_window_without_readings_has_no_points():
@@ -116,27 +129,51 @@ def test_an_older_window_and_one_that_is_made_say_nothing():
     host.hear(record(window=2, since=0))
     host.hear(record())
     assert host.taken.passes == passes
-    # After a restart the retained record comes again.
-    again = Windows(host.taken)
-    again.take(record())
-    assert again.due(host.bus.nodes[1], 0) == [] and host.taken.passes == passes
     host.hear(record(window=4, until=9000))
     assert len(host.points) == 50
 
 
-def test_a_run_that_goes_on_keeps_its_points():
-    class Busy:
-        done = False
-
+def test_a_node_that_was_away_finds_the_window_and_after_a_restart_knows_that_it_has_its_points():
     host = Host(ROWS)
+    host.bus.unplug(1)
     host.hear(record())
-    node = host.bus.nodes[1]
-    node.session = Busy()
-    host.windows.take(record(window=4, until=9000))
-    assert host.windows.due(node, 0) == []
-    node.session = None
-    host.turn()
-    assert len(host.points) == 50
+    assert host.bus.points[1] is None
+    host.bus.plug_in(1)
+    host.bus.settle()
+    assert len(host.points) == 100
+    passes = host.taken.passes
+    host.bus.kill(1)
+    host.bus.boot(1)
+    host.bus.settle()
+    assert host.taken.passes == passes and host.status["rows"] == 100 and host.status["clipped"] == [0, 0]
+
+
+def test_a_run_that_goes_on_keeps_its_points():
+    data = {1: ROWS, 2: ROWS[50:]}
+    bus = Sensing(None)
+    for node in data:
+        bus.taken = Taken(data[node])
+        bus.add(node, None)
+    bus.settle()
+    bus.publish("dcka/t/window", record(), True)
+    bus.settle()
+    assert [bus.nodes[node].points.count for node in (1, 2)] == [100, 100]
+    dataset = bus.nodes[1].points.dataset
+    scene = Scene({}, {1: 0, 2: 1}, bus, dataset=dataset.hex())
+    scene.data = {node: [0] * 200 for node in data}
+    scene.start()
+    while not bus.nodes[1].session:
+        bus.step()
+    bus.publish("dcka/t/window", record(window=4, until=9000), True)
+    while bus.queue[0][0] != "dcka/t/window":
+        bus.step()
+    bus.step()
+    bus.step()
+    assert bus.nodes[1].points.dataset == bus.nodes[2].points.dataset == dataset
+    assert bus.run(bus.all_done)
+    bus.settle()
+    assert scene.held(1).counts and sum(scene.held(1).counts) == 200
+    assert [bus.nodes[node].points.count for node in (1, 2)] == [50, 50]
 
 
 def test_readings_that_go_meanwhile_leave_the_old_points():
@@ -157,10 +194,25 @@ def test_segments_that_cannot_be_read_are_a_problem_of_the_node():
         def readings(self, since, until):
             raise OSError(5)
 
-    host = Host(ROWS)
-    host.windows = Windows(Worn([]))
+    host = Host(Worn([]))
     host.hear(record())
-    assert "can't be read" in host.bus.nodes[1].problem
+    assert "can't be read" in host.status["problem"]
+
+
+def test_a_window_of_other_columns_is_told_of():
+    host = Host(ROWS)
+    host.hear(record(n=3, low=[0] * 3, width=[1] * 3, range=[1] * 3))
+    assert host.status["problem"] == "window 3 is of 3 columns, and this node senses 2"
+    assert host.status["dropped"] == {"json": 1}
+
+
+def test_a_node_without_sensors_does_not_listen():
+    bus = Bus()
+    bus.add(1, None)
+    bus.settle()
+    bus.publish("dcka/t/window", record(), True)
+    bus.settle()
+    assert bus.nodes[1].dropped == {}
 
 
 def test_records_that_are_refused():
@@ -172,7 +224,7 @@ def test_records_that_are_refused():
         (record(window=0), "window is 0"),
         (record(since=12000), "since is 12000"),
         (record(since=-1), "since is -1"),
-        (record(n=3), "of 3 columns"),
+        (record(n=3), "of 3 columns, and"),
         (record(bits=16), "bits is 16"),
         (record(low=[0]), "low: 2 numbers"),
         (record(low=[0, 1 << 31]), "low holds"),

@@ -10,6 +10,7 @@ from dcka.reference.dcka_float import FloatDcka, FloatOuterStep, InnerClock, dck
 from dcka.reference.dcka_gossip import GossipRules, GossipRun, GossipStep, gossip_run, put_hash
 from dcka.reference.dcka_tree import TreeRun, TreeStep, tree_run
 from dcka.reference.dkm import DkmRun, dkm
+from dcka.reference.forgetting import remembered
 from dcka.reference.graphs import (
     Link,
     check_jointly_connected,
@@ -44,6 +45,7 @@ from dcka.reference.survey import (
     readings_grid,
     survey_run,
 )
+from dcka.reference.tail import TailRun, tail_run
 from dcka.reference.weights import (
     Rate,
     equal_shares,
@@ -74,6 +76,7 @@ __all__ = [
     "StepCheck",
     "Stream",
     "SurveyRun",
+    "TailRun",
     "TreeRun",
     "TreeStep",
     "assign",
@@ -112,6 +115,7 @@ __all__ = [
     "put_hash",
     "random_points_start",
     "readings_grid",
+    "remembered",
     "round_half_up",
     "shared_start",
     "snake_order",
@@ -119,6 +123,7 @@ __all__ = [
     "ssd",
     "start_hash",
     "survey_run",
+    "tail_run",
     "tree_run",
     "union",
 ]
