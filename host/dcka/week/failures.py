@@ -46,10 +46,11 @@ def failures(nodes: Sequence[int], days: float, seed: int) -> list[Failure]:
         for at in _moments(chance, span, 2 * DAY_S):
             torn = chance.random() < 0.5
             lasts = chance.choice((5.0, 60.0, 7200.0))
-            found.append(Failure(at, TORN if torn else CUT, node, lasts, chance.randint(0, 400) if torn else 0))
+            found.append(
+                Failure(at, TORN if torn else CUT, node, lasts, chance.randint(0, 400) if torn else 0)
+            )
         found += [
-            Failure(at, AWAY, node, chance.uniform(600, 6 * 3600))
-            for at in _moments(chance, span, 4 * DAY_S)
+            Failure(at, AWAY, node, chance.uniform(600, 6 * 3600)) for at in _moments(chance, span, 4 * DAY_S)
         ]
     found += [
         Failure(at, OUTAGE, 0, chance.uniform(10, 1200), int(chance.random() < 0.5))

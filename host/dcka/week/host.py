@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dcka.config import Config, from_mapping
 from dcka.emulation.virtual.channel import VirtualChannel
 from dcka.emulation.virtual.world import World
+from dcka.inject.whole_grid import WholeGrid
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import ASLEEP, NodeStatus
@@ -19,7 +20,6 @@ from dcka.week.feed import Feed
 from dcka.week.judge import EXACT, UNFINISHED, judge
 from dcka.week.settings import WeekSettings
 from dcka.week.witness import Witness
-from dcka.inject.whole_grid import WholeGrid
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.window import readings_id
 

@@ -42,7 +42,8 @@ def _dataset(
         node: np.array(rows or [], dtype=np.int64).reshape(-1, len(columns)) for node, rows in windows.items()
     }
     scale = 10.0 ** -whole.decimals[0]
-    gathered = from_values("window", tuple(columns), {node: own * scale for node, own in numbers.items()})
+    values = {node: own.astype(np.float64) * scale for node, own in numbers.items()}
+    gathered = from_values("window", tuple(columns), values)
     levels = {node: whole.quantise_fixed(own) for node, own in numbers.items()}
     clipped = np.sum([counts for _, counts in levels.values()], axis=0)
     return Dataset(

@@ -20,6 +20,7 @@ def report(course: "Course", interrupted: bool) -> Json:
     lost = {node: _lost(course, node) for node in feed.ids}
     charges = {node: board.spent_mah for node, board in course.boards.items()}
     worst = max(charges, key=lambda node: (charges[node], -node))
+    wrong = [one for one in host.clusterings if one.verdict == WRONG]
     counts = course.air.counts
     finished = [one for one in host.clusterings if one.steps]
     return {
@@ -53,7 +54,7 @@ def report(course: "Course", interrupted: bool) -> Json:
         "radio": {"deliveries": counts.deliveries, "lost": counts.lost, "doubled": counts.doubled,
                   "overtaken": counts.overtaken},
         "by_node": {str(node): _of_node(course, node, lost[node]) for node in feed.ids},
-        "wrong": [f"clustering {one.number}: {one.reason}" for one in host.clusterings if one.verdict == WRONG][:_SHOWN],
+        "wrong": [f"clustering {one.number}: {one.reason}" for one in wrong[:_SHOWN]],
         "interrupted": interrupted,
         "ok": not verdicts[WRONG] and not sum(lost.values()) and not witness.forgotten_readings
         and not witness.crashes and not interrupted,
@@ -99,7 +100,8 @@ def text(record: Json) -> str:
         f"{record['readings_lost']} of these lost; {record['readings_cut']} went with the power before they were there",
         f"modelled charge: node {record['worst_node']}, the worst, {record['worst_node_mah']:.1f} mAh; "
         f"{record['mean_node_mah']:.1f} on average",
-        "what failed: " + (", ".join(f"{count} × {kind}" for kind, count in record["failures"].items()) or "nothing"),
+        "what failed: "
+        + (", ".join(f"{count} × {kind}" for kind, count in record["failures"].items()) or "nothing"),
         *record["wrong"],
     ]
     if record["interrupted"]:

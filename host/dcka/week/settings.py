@@ -48,7 +48,9 @@ class WeekSettings:
         if self.nodes is not None and not 2 <= self.nodes <= MOST_NODES:
             raise WeekError(f"--nodes is a number from 2 to {MOST_NODES}, not {self.nodes}")
         if self.nodes is not None and self.source not in ("auto", "generated"):
-            raise WeekError(f"--nodes is of a generated network; {self.source} has the nodes that its data have")
+            raise WeekError(
+                f"--nodes is of a generated network; {self.source} has the nodes that its data have"
+            )
         if self.days * 86_400 < 2 * self.every_s:
             raise WeekError(
                 f"--days {self.days:g} is too short: there is a clustering every {self.every_s} s, and the first "

@@ -5,11 +5,11 @@ What a board's shell does in its place, with a clock, a store and a sensor that 
 
 from typing import TYPE_CHECKING
 
-from dcka.emulation.virtual.carried import Carried
 from dcka.emulation.virtual.life import Life
 from dcka.emulation.virtual.online import Online
 from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S
 from dcka_core import ticks
+from dcka_core.carry import Carried, read
 from dcka_core.clock import Clock
 from dcka_core.rota import JOIN, LEAST_SLEEP_S, SAMPLE, SPEAK, SYNC, Rota
 
@@ -44,15 +44,16 @@ class Awake:
         self._until = 0
         self._began = 0
         self._leaving = False
-        carried, board.rtc = board.rtc, None
+        carried = read(board.rtc)
+        board.rtc = b""
         if carried is not None:
             self._restore(carried)
 
     def _restore(self, carried: Carried) -> None:
-        self.clock.restore(list(carried.clock))
+        self.clock.restore(carried.clock)
         self.clock.slept(carried.asked_ms, 0)
-        self.rota.restore(list(carried.rota))
-        if carried.waiting and not self.segments.restore(carried.waiting):
+        self.rota.restore(carried.rota)
+        if carried.frame and not self.segments.restore(carried.frame):
             self.board.world.watcher.forgotten(self.board.id)
         self.rota.held = self.segments.pending
 
@@ -91,8 +92,9 @@ class Awake:
             self._at(at, self.begin)
             return
         asked_ms = self.clock.to_ask(min(MOST_SLEEP_S * 1000, self.clock.ms_until(at, self.ticks())))
-        waiting = bytes(self.segments.waiting())
-        self.board.sleep(Carried(asked_ms, tuple(self.clock.carried()), tuple(self.rota.carried()), waiting))
+        board, waiting = self.board, bytes(self.segments.waiting())
+        record = Carried(asked_ms, 0, board.battery, self.clock.carried(), self.rota.carried(), waiting)
+        board.sleep(asked_ms, record.encode())
 
     def _sense(self, what: int) -> None:
         board, world = self.board, self.board.world
@@ -137,10 +139,8 @@ class Awake:
         online = self._online
         if online is None or self._leaving:
             return
-        if self._what & JOIN:
-            done = online.took_part
-        else:
-            done = online.heard_time and self.rota.pace is not None
+        told = online.heard_time and self.rota.pace is not None
+        done = online.took_part if self._what & JOIN else told
         if done:
             self._leaving = True
             self.life.after((LINGER_S if self._what & JOIN else 1) * US_PER_S, self._leave)

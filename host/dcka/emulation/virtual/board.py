@@ -4,7 +4,6 @@ import random
 
 from dcka.emulation.flash import MemoryFlash
 from dcka.emulation.virtual.awake import Awake
-from dcka.emulation.virtual.carried import Carried
 from dcka.emulation.virtual.life import Life
 from dcka.emulation.virtual.meter import Meter
 from dcka.emulation.virtual.oscillator import Oscillator
@@ -13,6 +12,7 @@ from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S, Call
 from dcka.emulation.virtual.world import World
 from dcka.energy import topic_bytes
 
+RTC_BYTES = 2048
 # From the reset to the program's first line: no clock of the node counts it.
 START_MS = 350
 # A board that crashed starts again, at once; one that does so again and again, as its guard has it, not at once.
@@ -30,7 +30,7 @@ class Board:
         self.flash = MemoryFlash()
         self.files = SegmentFiles(world.flash_bytes)
         self.meter = Meter(topic_bytes(world.network, [node]))
-        self.rtc: Carried | None = None
+        self.rtc = b""
         self.powered = False
         self.crashes = 0
         self.skipped = 0
@@ -57,7 +57,7 @@ class Board:
             return
         self._end()
         self.powered = False
-        self.rtc = None
+        self.rtc = b""
         self.files.cut_after = None
         self._off_since = self.world.timeline.now_us
         self.world.watcher.cut(self.id)
@@ -90,12 +90,14 @@ class Board:
         self.meter.bare_ms += START_MS
         life.after(START_MS * US_PER_MS, lambda: self._begin(life))
 
-    def sleep(self, carried: Carried) -> None:
-        """Deep sleep, with what RTC memory keeps; a reset ends it."""
+    def sleep(self, asked_ms: int, memory: bytes) -> None:
+        """Deep sleep for so long by its own slow clock; RTC memory keeps `memory`; a reset ends it."""
+        if len(memory) > RTC_BYTES:
+            raise ValueError(f"{len(memory)} bytes for RTC memory, which has {RTC_BYTES}")
         self._end()
-        self.rtc = carried
+        self.rtc = memory
         life = self._life = Life(self.world.timeline, self._guarded)
-        life.after(self.oscillator.sleep_us(carried.asked_ms * US_PER_MS, self.chance), self.reset)
+        life.after(self.oscillator.sleep_us(asked_ms * US_PER_MS, self.chance), self.reset)
 
     def _begin(self, life: Life) -> None:
         self.awake = Awake(self, life)
@@ -121,7 +123,7 @@ class Board:
             self.crashes += 1
             self.world.watcher.crashed(self.id, error)
             self._end()
-            self.rtc = None
+            self.rtc = b""
             self.world.watcher.cut(self.id)
             life = self._life = Life(self.world.timeline, self._guarded)
             life.after(RESTART_S * US_PER_S, self.reset)

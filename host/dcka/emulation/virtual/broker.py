@@ -91,7 +91,7 @@ class Broker:
             self.publish(client, *session.will, True)
 
     def go_away(self, forget: bool) -> None:
-        """An outage begins; where it `forget`s, what was retained is gone when it is back. No wills: it is not there."""
+        """An outage begins; where it `forget`s, what was retained is gone when it is back. There are no wills."""
         self.up = False
         sessions, self._sessions = list(self._sessions.values()), {}
         self._hearers.clear()
@@ -156,9 +156,7 @@ class Broker:
             return [wanted] if wanted in self.retained else []
         return [known for known in self.retained if known.rpartition("/")[0] == wanted[:-2]]
 
-    def _deliver(
-        self, session: Session, suffix: str, payload: bytes, retained: bool, delay_us: int
-    ) -> None:
+    def _deliver(self, session: Session, suffix: str, payload: bytes, retained: bool, delay_us: int) -> None:
         def arrive() -> None:
             if session.open:
                 session.deliver(suffix, payload, retained)

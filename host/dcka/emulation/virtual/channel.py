@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Mapping
 
-from dcka.emulation.virtual.broker import Broker, Session
+from dcka.emulation.virtual.broker import Broker
 from dcka.emulation.virtual.timeline import US_PER_S, Timeline
 from dcka.mqtt.connection import ConnectionLost, Message, Reconnected, encoded
 

@@ -102,9 +102,8 @@ class Online:
     def leave(self, until_ms: int) -> None:
         """Say for how long it will sleep, and take leave, so that no will is published."""
         if self._session is not None:
-            status = json.loads(self._last_status) if self._last_status else {}
-            status.update(state="asleep", until_ms=until_ms)
-            self._publish(f"status/{self._board.id}", json.dumps(status).encode(), True)
+            self.core.also.update(state="asleep", until_ms=until_ms)
+            self._perform(self.core.connected(self._awake.ticks()))
             self._world.broker.leave(self._session)
         self.close()
 
@@ -171,8 +170,6 @@ class Online:
 
     # ---- actions ----
 
-    _last_status = b""
-
     def _perform(self, actions: list[Any]) -> None:
         for action in actions:
             what = action[0]
@@ -193,11 +190,11 @@ class Online:
             elif what == MAKE:
                 self._make(action[1], action[2])
             else:
-                raise RuntimeError(f"node {self._board.id} asks for action {what}, which no simulated board has")
+                raise RuntimeError(
+                    f"node {self._board.id} asks for action {what}, which no simulated board has"
+                )
 
     def _publish(self, suffix: str, payload: bytes, retain: bool) -> None:
-        if suffix.startswith("status/"):
-            self._last_status = payload
         if self._session is not None:
             self._board.meter.send(len(payload))
             self._world.broker.publish(self._board.id, suffix, payload, retain)

@@ -1,7 +1,7 @@
 """What all nodes of a simulated network have in common."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from dcka.emulation.shared import SharedParts
@@ -58,7 +58,7 @@ class World:
     segment_bytes: int = 16384
     flash_bytes: int = 1 << 20
     max_message: int = 4096
-    parts: SharedParts = SharedParts()
+    parts: SharedParts = field(default_factory=SharedParts)
     node: Callable[..., Node] = Node
     segments: Callable[..., Segments] = Segments
 
@@ -70,4 +70,3 @@ class World:
     def open_segments(self, files: SegmentFiles) -> Segments:
         """The store of a node that has just started."""
         return self.segments(files, self.columns, self.segment_bytes)
-
