@@ -21,6 +21,7 @@ from dcka.cli.options import (
 )
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
+from dcka.cli.weeks import or_simulated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         "dcka emulate --nodes 1-3,7          some here, the others elsewhere, or on boards",
         "dcka emulate --heap 112K --broker mqtt://192.168.1.10",
         "dcka emulate --loss 0.2             every fifth message between them is lost, at random",
+        "dcka emulate --time-scale 10000     a week in a minute: simulated nodes that sense, sleep and fail",
     ),
 )
 @click.option(
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 @broker_option
 @state_option
 @json_option
+@or_simulated
 def command(
     runtime: str | None,
     heap: str | None,
@@ -76,6 +79,9 @@ def command(
     They run until Ctrl-C; what they store goes with them. A node that crashes is shown with its traceback, and the
     exit code is then 1. With --loss and its like the messages that one node says and another hears go through a bad
     radio; what a node says to the host does not.
+
+    With --time-scale nodes are simulated, and so is their time: no broker, no network file, a week of readings and
+    radio of real motes, clusterings on a pace, each of them checked (docs/week.md).
     """
     from dcka.emulation.network import drifting, ids_among
     from dcka.mqtt.address import broker_of

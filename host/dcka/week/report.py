@@ -51,13 +51,14 @@ def report(course: "Course", interrupted: bool) -> Json:
         "failures": dict(sorted(Counter(one.kind for one in course.failed).items())),
         "dead": sorted(course.dead),
         "crashes": len(witness.crashes),
+        "first_crashes": [f"node {node}: {what}" for node, what in witness.crashes[:_SHOWN]],
         "radio": {"deliveries": counts.deliveries, "lost": counts.lost, "doubled": counts.doubled,
                   "overtaken": counts.overtaken},
         "by_node": {str(node): _of_node(course, node, lost[node]) for node in feed.ids},
         "wrong": [f"clustering {one.number}: {one.reason}" for one in wrong[:_SHOWN]],
         "interrupted": interrupted,
         "ok": not verdicts[WRONG] and not sum(lost.values()) and not witness.forgotten_readings
-        and not witness.crashes and not interrupted,
+        and not witness.crashes,
     }  # fmt: skip
 
 
@@ -103,6 +104,7 @@ def text(record: Json) -> str:
         "what failed: "
         + (", ".join(f"{count} × {kind}" for kind, count in record["failures"].items()) or "nothing"),
         *record["wrong"],
+        *record["first_crashes"],
     ]
     if record["interrupted"]:
         lines.append("it was ended early; this is what was had")
