@@ -16,6 +16,7 @@ from dcka.config.sections import (
     NetworkSection,
     RunSection,
     TopologySection,
+    UpdateSection,
     WifiSection,
     keys_of,
 )
@@ -53,6 +54,7 @@ class Config:
     data: DataSection
     emulation: EmulationSection
     wifi: WifiSection
+    update: UpdateSection
     graph: Graph
     source: Source = field(repr=False)
 
