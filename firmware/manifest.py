@@ -6,6 +6,7 @@ No `__init__.py`: MicroPython takes a folder for a package without one, and each
 FILES = (
     "boot.py",
     "main.py",
+    "trial.py",
     "dcka_core/actions.py",
     "dcka_core/blocks.py",
     "dcka_core/carry.py",
@@ -39,6 +40,7 @@ FILES = (
     "dcka_core/kernels.py",
     "dcka_core/labels.py",
     "dcka_core/lloyd.py",
+    "dcka_core/manifest.py",
     "dcka_core/member.py",
     "dcka_core/messages.py",
     "dcka_core/node.py",
@@ -58,6 +60,7 @@ FILES = (
     "dcka_core/seeding.py",
     "dcka_core/seeding_record.py",
     "dcka_core/session.py",
+    "dcka_core/signing.py",
     "dcka_core/slot_record.py",
     "dcka_core/slots.py",
     "dcka_core/spread.py",
@@ -74,6 +77,7 @@ FILES = (
     "dcka_core/ticks.py",
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
+    "dcka_core/update.py",
     "dcka_core/voice.py",
     "dcka_core/window.py",
     "dcka_device/config.py",
@@ -83,11 +87,15 @@ FILES = (
     "dcka_device/link.py",
     "dcka_device/nap.py",
     "dcka_device/others.py",
+    "dcka_device/probation.py",
     "dcka_device/shell.py",
     "dcka_device/sleeping.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",
     "dcka_device/tls.py",
+    "dcka_device/updating.py",
+    "dcka_device/version_files.py",
+    "dcka_device/version_word.py",
     "dcka_device/waking.py",
     "dcka_device/wifi.py",
 )
@@ -99,6 +107,7 @@ ASKED = (
     "dcka_core/starts.py",
     "dcka_core/tail_record.py",
     "dcka_core/tree.py",
+    "dcka_device/version_files.py",
 )
 # Paths as they are imported; the build finds them among the installed packages.
 LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = "0.1.0"
+# What main.py and the versions that it starts expect of each other; a cable alone brings another main.py.
+START = 1
 # A second node of our id is told of until it has been silent for so many heartbeats.
 _TWIN_BEATS = 3
 # Places in the ledger (protocol, section 7).

@@ -36,7 +36,11 @@ _LOOK_MS = 30000
 class Guard:
     """`alive` is called in every turn of the program's loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "", last: str = "", back: "Callable[[str], None] | None" = None) -> None:
+        self._folder = folder
+        self._last = last
+        self._back = back
+        self._probation: Any = None
         self._watchdog = _watchdog(_WATCHDOG_MS)
         self._began: Any = time.ticks_ms()
 
@@ -61,7 +65,11 @@ class Guard:
 
             # What they name is listened to from the start on, before a run's rows say the same.
             node.listen(read_rows(rows))
-        console = Console(settings, boot)
+        console = Console(settings, boot, self._folder)
+        if self._back:
+            from dcka_device.probation import Probation
+
+            self._probation = Probation(self._folder, self._last, self._back, settings, node, console, clock)
         if not settings.get("wifi"):
             return console, None
         from dcka_device.wifi import Radio
@@ -78,11 +86,16 @@ class Guard:
         if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
             self._began = None
             _forget_starts()
+        if self._probation is not None and self._probation.is_over():
+            self._probation = None
         return _LOOK_MS
 
 
-def run(folder: str) -> None:
-    """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C."""
+def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None) -> None:
+    """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C.
+
+    Where the version is on trial (trial.py): last is the folder to go back to, `back(reason)` does that.
+    """
     try:
         try:
             _count_start()
@@ -93,7 +106,7 @@ def run(folder: str) -> None:
                 woken(folder)
             from dcka_device.shell import main
 
-            main(folder, Guard())
+            main(folder, Guard(folder, last, back))
         except Exception as error:
             _report(error)
             # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
@@ -103,6 +116,8 @@ def run(folder: str) -> None:
         _forget_starts()
         print("dcka: stopped")
         return
+    except SystemExit:  # an update: main.py names another version now
+        pass
     except Exception:  # no memory even to tell what it was; the restart brings it back
         pass
     _restart()

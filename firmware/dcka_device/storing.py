@@ -2,9 +2,10 @@
 
 import gc
 import os
+import time
 
-from dcka_core.actions import ADOPT, APPEND, MAKE
-from dcka_core.errors import CoreError
+from dcka_core.actions import ADOPT, APPEND, MAKE, UPDATE
+from dcka_core.errors import CoreError, MessageError
 from dcka_device.store import DATA_FILE, READINGS_FILE
 
 TYPE_CHECKING = False
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # ENOENT
 _MISSING = 2
+# More than TCP takes to send one packet on any link that a node works with.
+_LEAVE_MS = 300
 # Aside for points of a survey; a transfer may be under way in the other.
 _MADE = "points.new"
 
@@ -28,6 +31,8 @@ def perform(action: "Any", store: "Store", node: "Node", alive: "Callable[[], An
 
     alive: called every now and then in what takes long.
     """
+    if action[0] == UPDATE:
+        return _updated(action[1], action[2], node, alive)
     if action[0] == MAKE:
         return _made(action[1], action[2], store, node, alive, now)
     if action[0] == ADOPT:
@@ -40,6 +45,28 @@ def perform(action: "Any", store: "Store", node: "Node", alive: "Callable[[], An
     except OSError as error:
         return node.data_failed("the data can't be stored: %s" % error, now)
     return []
+
+
+def _updated(payload: bytes, intake: "Any", node: "Node", alive: "Callable[[], None]") -> "list[Any]":
+    """A message of an update; where it ends with a restart, nothing after this runs."""
+    if intake is None:
+        # What was just given to the network has to leave the chip; then the guard restarts it.
+        time.sleep_ms(_LEAVE_MS)
+        raise SystemExit
+    if intake.update is None:
+        gc.collect()
+        from dcka_device import updating
+
+        intake.update = updating.Updating(alive)
+    # "…/status/<i>", of the will.
+    topic = node.will()[0].split("/")
+    topic[2] = "got"
+    try:
+        actions: list[Any] = intake.update.perform(payload, "/".join(topic))
+    except MessageError as error:
+        node.count(error.reason)
+        return []
+    return actions
 
 
 def append(name: str, payload: bytes, offset: int, total: int) -> None:

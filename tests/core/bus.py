@@ -7,14 +7,15 @@ where `everything` is set, retained ones too) are lost, doubled or delayed past 
 from array import array
 from hashlib import sha256
 from io import BytesIO
-from json import loads
+from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.node import Node
 from dcka_core.points import load, new_points
 from dcka_core.starts import Stream
 from dcka_core.survey_points import data_file
+from dcka_core.update import NO_VERSIONS, refusal
 
 
 def make_points(n, bits, dataset, extents, readings):
@@ -178,6 +179,9 @@ class Bus:
                 self.doze(node, action[1])
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
+            elif what == UPDATE:
+                # A node without versions; test_update has one with.
+                self.publish("dcka/t/got/%d" % node, dumps(refusal(action[1], NO_VERSIONS)), False)
             elif what == MAKE:
                 self.make(node, action[1], action[2])
 

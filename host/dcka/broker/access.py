@@ -49,6 +49,7 @@ TOPICS = (
     Topic("dataset", False, Scope.NONE, host=True, host_reads=True, monitor=True),
     Topic("put/<i>", False, Scope.OWN, host=True, host_reads=False, monitor=False),
     Topic("got/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=False),
+    Topic("version/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=True),
     Topic("x/<p>/<i>", True, Scope.NEAR, host=False, host_reads=False, monitor=False),
     Topic("commit/<i>", True, Scope.ALL, host=True, host_reads=True, monitor=True),
     Topic("epoch/<i>", True, Scope.BEACON, host=False, host_reads=False, monitor=False),

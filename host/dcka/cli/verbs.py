@@ -31,6 +31,7 @@ VERBS: dict[str, Verb] = {
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
+    "update": Verb("dcka.cli.update", "New firmware and settings for boards, over the air.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
@@ -54,6 +55,10 @@ BOARD_VERBS: dict[str, Verb] = {
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
+}
+
+UPDATE_VERBS: dict[str, Verb] = {
+    "status": Verb("dcka.cli.update.status", "Which version each node runs, and what went back.", LATER),
 }
 
 LOCKED = "A broker with locks"

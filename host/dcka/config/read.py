@@ -17,6 +17,7 @@ from dcka.config.sections import (
     RunSection,
     TopologySection,
     SleepSection,
+    UpdateSection,
     WifiSection,
     keys_of,
 )
@@ -55,6 +56,7 @@ class Config:
     emulation: EmulationSection
     wifi: WifiSection
     sleep: SleepSection
+    update: UpdateSection
     graph: Graph
     source: Source = field(repr=False)
 

@@ -308,6 +308,57 @@ class SleepSection:
         return told
 
 
+@dataclass(frozen=True)
+class UpdateSection:
+    """When a board takes a version over the air, and when it goes back. `battery_pin`: None = not looked at."""
+
+    stay_s: int = key(
+        30,
+        checks.whole(0, 3600),
+        "A new version has joined when it has been in the network for so many seconds.",
+    )
+    limit_s: int = key(
+        600,
+        checks.whole(5, 86_400),
+        "A board whose new version has not joined within so many seconds goes back to the last one.",
+    )
+    starts: int = key(
+        3,
+        checks.whole(1, 5),
+        "It goes back, too, when the new version has been started so often and has not joined.",
+    )
+    battery_pin: int | None = key(
+        None,
+        checks.whole(0, 48),
+        "The pin at which a board reads its battery; below battery_mv it takes no update.",
+        example=34,
+    )
+    battery_permille: int = key(
+        2000,
+        checks.whole(1000, 100_000),
+        "The battery's voltage by that at the pin, in thousandths: 2000 for a divider by two.",
+    )
+    battery_mv: int = key(
+        3500, checks.whole(500, 60_000), "The least voltage, in thousandths of a volt, for an update."
+    )
+
+    def for_node(self) -> dict[str, Any]:
+        """What node.json says of it: only what is not as every board has it."""
+        usual = UpdateSection()
+        said: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("stay_s", "limit_s", "starts")
+            if getattr(self, name) != getattr(usual, name)
+        }
+        if self.battery_pin is not None:
+            said["battery"] = {
+                "pin": self.battery_pin,
+                "permille": self.battery_permille,
+                "least_mv": self.battery_mv,
+            }
+        return said
+
+
 SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "run": RunSection,
@@ -316,6 +367,7 @@ SECTIONS: dict[str, type] = {
     "emulation": EmulationSection,
     "wifi": WifiSection,
     "sleep": SleepSection,
+    "update": UpdateSection,
 }
 
 

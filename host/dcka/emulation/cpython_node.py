@@ -15,7 +15,7 @@ from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.errors import CoreError
 from dcka_core.member import RUN_FILE
 from dcka_core.node import Node
@@ -24,6 +24,7 @@ from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.ticks import PERIOD, diff
+from dcka_core.update import NO_VERSIONS, refusal
 
 # Places in the node's ledger (protocol, section 7).
 _ASSOCIATIONS, _COMPUTING = 1, 6
@@ -169,6 +170,9 @@ class CPythonNode:
                 link.unsubscribe(action[1])
             elif what == SLEEP:
                 self._sleep(link, action[1])
+            elif what == UPDATE:
+                topic = f"dcka/{self._settings['network']}/got/{self._settings['node']}"
+                link.publish(topic, json.dumps(refusal(action[1], NO_VERSIONS)), False)
             else:
                 self._store(action)
 
