@@ -4,7 +4,6 @@ A pure state machine but for the clock that is passed in: answers and the node's
 `send`. Each message is said again until it is answered, through outages of node, broker and host alike.
 """
 
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -63,7 +62,8 @@ class Delivery:
     """One node's way from the first question to its joining, or its refusal.
 
     `plan`: facts → the signed version, None where the node has it; may raise DckaError, which is the node's reason.
-    `send`: publishes on `put/<node>`. `most`: bytes of a message that it takes. `join_s`: how long a trial may take.
+    `send`: publishes on `put/<node>`. `transfer`: a random
+    number of 31 bits. `most`: bytes of a message that it takes. `join_s`: how long a trial may take.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Delivery:
         most: int,
         plan: Callable[[Mapping[str, Any]], Signed | None],
         send: Callable[[bytes], object],
+        transfer: int,
         join_s: float,
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -81,7 +82,7 @@ class Delivery:
         self._send = send
         self._join_s = join_s
         self._patience_s = patience_s
-        self._transfer = secrets.randbits(31)
+        self._transfer = transfer
         self._signed: Signed | None = None
         self._message = b""
         self._due = 0.0

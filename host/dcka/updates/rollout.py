@@ -1,12 +1,13 @@
 """An update of many nodes: some first, then the rest; it stops at the first that went back, or could not be updated."""
 
-import time
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dcka.errors import DckaError
-from dcka.mqtt.connection import Connection, Message
+from dcka.mqtt.channel import Channel
+from dcka.mqtt.connection import Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, require_single
 from dcka.mqtt.statuses import read_object
@@ -59,22 +60,25 @@ class Rollout:
     """One call: build it with a connection, `run` it.
 
     plan: (node, facts) → the signed version for it, None where it has it; may raise DckaError. on_change: called with
-    what there is to report of a node, and how much of the version it has, whenever that has changed.
+    what there is to report of a node, and how much of the version it has, whenever that has changed. draw: gives each
+    transfer its number, of 31 bits.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Channel,
         nodes: Sequence[int],
         plan: Plan,
         wishes: Wishes,
         on_change: Callable[[Told, float], None] = lambda told, part: None,
+        draw: Callable[[], int] = lambda: secrets.randbits(31),
     ) -> None:
         self._connection = connection
         self._nodes = list(nodes)
         self._plan = plan
         self._wishes = wishes
         self._on_change = on_change
+        self._draw = draw
         self._deliveries: dict[int, Delivery] = {}
         self._shown: dict[int, tuple[State, float]] = {}
         self._canary: list[int] = []
@@ -93,10 +97,10 @@ class Rollout:
         require_single(self._inbox.statuses, self._nodes)
         self._make_all()
         while not all(one.over for one in self._deliveries.values()) or self._soaking:
-            now = time.monotonic()
+            now = self._connection.now()
             self._begin_next(now)
             self._inbox.turn(TURN_S)
-            now = time.monotonic()
+            now = self._connection.now()
             for one in self._deliveries.values():
                 one.look(now)
                 self._judge(one, now)
@@ -113,12 +117,18 @@ class Rollout:
 
     def _make_all(self) -> None:
         wishes = self._wishes
-        now = time.monotonic()
+        now = self._connection.now()
         for node in self._nodes:
             status = self._inbox.statuses.get(node)
             most = status.max_message if status is not None else 0
             one = Delivery(
-                node, most, self._planner(node), self._sender(node), wishes.join_s, wishes.patience_s
+                node,
+                most,
+                self._planner(node),
+                self._sender(node),
+                self._draw(),
+                wishes.join_s,
+                wishes.patience_s,
             )
             self._deliveries[node] = one
             if status is None or not self._inbox.statuses.online(node):
@@ -188,12 +198,12 @@ class Rollout:
             try:
                 made = self._plan(node, facts)
             except DckaError as error:
-                one.end(State.REFUSED, str(error), time.monotonic())
+                one.end(State.REFUSED, str(error), self._connection.now())
                 return None
             if made is not None and self._wishes.dry:
                 one.told.version, one.told.files = made.version, len(made.paths)
                 one.told.bytes = made.size
-                one.end(State.HELD, "--dry-run", time.monotonic())
+                one.end(State.HELD, "--dry-run", self._connection.now())
                 return None
             return made
 
@@ -219,7 +229,7 @@ class Rollout:
             self._on_change(one.told, one.part)
 
 
-def standings(connection: Connection, nodes: Sequence[int], wait_s: float) -> dict[int, dict[str, Any]]:
+def standings(connection: Channel, nodes: Sequence[int], wait_s: float) -> dict[int, dict[str, Any]]:
     """What each node says of its versions, within `wait_s`: its retained word; empty for one that has said nothing."""
     found: dict[int, dict[str, Any]] = {}
 

@@ -16,6 +16,7 @@ from dcka.week.recordings import feed_for
 from dcka.week.report import Json, report
 from dcka.week.settings import WeekSettings
 from dcka.week.time_service import TimeService
+from dcka.week.updating import KEY
 from dcka.week.witness import Witness
 
 NETWORK = "week"
@@ -59,7 +60,8 @@ class Course:
         self.witness = Witness(feed.ids)
         self.world = World(
             NETWORK, self.timeline, self.broker, feed.reading, self.witness, feed.text, START_S,
-            settings.sample_s, settings.battery_mah, **parts,  # type: ignore[arg-type]
+            settings.sample_s, settings.battery_mah,
+            update_key=KEY if settings.updating else b"", **parts,  # type: ignore[arg-type]
         )  # fmt: skip
         self.boards = {node: self._board(node) for node in feed.ids}
         self.failed: list[Failure] = []

@@ -19,6 +19,8 @@ from dcka.topology import Graph
 from dcka.week.feed import Feed
 from dcka.week.judge import EXACT, UNFINISHED, judge
 from dcka.week.settings import WeekSettings
+from dcka.week.updating import AWAKE_S as UPDATING_S
+from dcka.week.updating import Updater
 from dcka.week.witness import Witness
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.window import readings_id
@@ -32,6 +34,7 @@ READY_S = 5.0
 LIMIT_S = 100.0
 # Who was in none of so many clusterings is not waited for, unless it has been heard of since.
 FORGOTTEN = 2
+DAY_S = 86_400
 PATIENCE_MS = 500
 
 
@@ -72,6 +75,8 @@ class Host:
         self._made: dict[int, int] = {}
         self._absences = Counter[int]()
         self._centres: list[list[int]] | None = None
+        total = int(settings.days * DAY_S - WINDOW_S - LIMIT_S - 1) // settings.every_s
+        self.updater = Updater(self.channel, settings.seed, total) if settings.updating else None
         self._run = 0
         self._done = -1
 
@@ -82,6 +87,8 @@ class Host:
         number = 0
         while (begins := self._begin_s(number)) + WINDOW_S + LIMIT_S < until_s:
             self._wait_until(begins)
+            if self.updater is not None and self.updater.is_due(number):
+                self._update(self.updater, number)
             self._cluster(number)
             number += 1
         self._wait_until(until_s)
@@ -92,6 +99,17 @@ class Host:
     def _wait_until(self, at_s: float) -> None:
         while (left := at_s - self.channel.now()) > 0:
             self._inbox.turn(left)
+
+    # ---- an update, and the clustering after it ----
+
+    def _update(self, updater: Updater, number: int) -> None:
+        """The nodes have heard, when they were connected, that it takes longer this time."""
+        self._wait_until(self.channel.now() + WINDOW_S)
+        updater.roll_out(number, [node for node in self._feed.ids if self._is_awake(node)])
+
+    def _is_awake(self, node: int) -> bool:
+        status = self._inbox.statuses.get(node)
+        return status is not None and status.online and status.state != ASLEEP
 
     # ---- one clustering ----
 
@@ -193,7 +211,9 @@ class Host:
     def _pace(self) -> dict[str, object]:
         every_s = self._settings.every_s
         at = self._world.start_s + round(self._begin_s(0))
-        return {"v": 1, "every_s": every_s, "at": at, "awake_s": AWAKE_S, "done": self._done}
+        updating = self.updater is not None and self.updater.is_due(self._done + 1)
+        awake_s = UPDATING_S if updating else AWAKE_S
+        return {"v": 1, "every_s": every_s, "at": at, "awake_s": awake_s, "done": self._done}
 
     def _restate(self) -> None:
         """After an outage: what the broker kept may be gone."""

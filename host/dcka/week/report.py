@@ -46,8 +46,9 @@ def report(course: "Course", interrupted: bool) -> Json:
         "worst_node_mah": charges[worst],
         "mean_node_mah": _mean(list(charges.values())),
         "battery_mah": course.settings.battery_mah,
-        "updates_done": 0,
-        "rollbacks": 0,
+        "updates_done": 0 if host.updater is None else host.updater.joined(),
+        "rollbacks": sum(board.versions.rolled_back for board in course.boards.values()),
+        "updates": [] if host.updater is None else host.updater.record(),
         "failures": dict(sorted(Counter(one.kind for one in course.failed).items())),
         "dead": sorted(course.dead),
         "crashes": len(witness.crashes),
@@ -101,6 +102,7 @@ def text(record: Json) -> str:
         f"{record['readings_lost']} of these lost; {record['readings_cut']} went with the power before they were there",
         f"modelled charge: node {record['worst_node']}, the worst, {record['worst_node_mah']:.1f} mAh; "
         f"{record['mean_node_mah']:.1f} on average",
+        f"over the air: {record['updates_done']} nodes joined with a new version, {record['rollbacks']} went back",
         "what failed: "
         + (", ".join(f"{count} × {kind}" for kind, count in record["failures"].items()) or "nothing"),
         *record["wrong"],

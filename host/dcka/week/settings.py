@@ -21,7 +21,7 @@ class WeekSettings:
 
     `every_s`: between clusterings; `window_s`: how far back each looks; `sample_s`: between readings. `faults`: of the
     radio, on top of what its data say. `failing`: whether power, boards and the broker fail, too. `drifting`: whether
-    the nodes' clocks are wrong. `cut_share`: of the power cuts, those that come in the midst of a write.
+    the nodes' clocks are wrong. `updating`: whether two versions come over the air, a sound one and a broken one.
 
     Raises WeekError for what is outside.
     """
@@ -38,6 +38,7 @@ class WeekSettings:
     faults: Faults = field(default_factory=Faults)
     failing: bool = True
     drifting: bool = True
+    updating: bool = True
     battery_mah: float = 2600.0
 
     def __post_init__(self) -> None:

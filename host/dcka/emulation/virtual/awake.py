@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dcka.emulation.virtual.life import Life
 from dcka.emulation.virtual.online import Online
 from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S
+from dcka.emulation.virtual.versions import LIMIT_S, STAY_S
 from dcka_core import ticks
 from dcka_core.carry import Carried, read
 from dcka_core.clock import Clock
@@ -25,6 +26,7 @@ LINGER_S = 10
 # So much longer than the pace allows it may be, where a run is under way.
 MOST_OVER_S = 120
 MOST_SLEEP_S = 86_400
+SECOND_US = US_PER_S
 
 
 class Awake:
@@ -119,17 +121,26 @@ class Awake:
     # ---- with the radio ----
 
     def _go_online(self, what: int, now: int, until: int) -> None:
+        self.account()
+        self._aim(what, now, until)
+        self._online = Online(self, self._look)
+        if self.board.versions.trial:
+            self.life.after(LIMIT_S * US_PER_S, self._go_back)
+            self.life.after(SECOND_US, self._prove)
+        self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
+
+    def _aim(self, what: int, now: int, until: int) -> None:
+        """What the radio is on for, and for how long at most."""
         self._what, self._until, self._began, self._leaving = what, until, now, False
         if what & JOIN:
             self._number = self.rota.number(now, self.clock, self.board.battery)
-        self.account()
-        self._online = Online(self, self._look)
         self._at(until, self._over)
-        self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
 
     def _sample(self) -> None:
         """A reading is due while the radio is on."""
         now = self.now()
+        if self._online is None:
+            return
         if self.rota.due(now):
             self._sense(SAMPLE | SYNC)
         self._at(now - now % self.rota.sample_s + self.rota.sample_s, self._sample)
@@ -137,7 +148,7 @@ class Awake:
     def _look(self) -> None:
         """After each event: is it done?"""
         online = self._online
-        if online is None or self._leaving:
+        if online is None or self._leaving or self.board.versions.trial:
             return
         told = online.heard_time and self.rota.pace is not None
         done = online.took_part if self._what & JOIN else told
@@ -150,6 +161,16 @@ class Awake:
         online = self._online
         if online is None or self._leaving:
             return
+        if self.board.versions.trial:
+            self.life.after(LINGER_S * US_PER_S, self._over)
+            return
+        now = self.now()
+        what, _, until = self.rota.speaks(now, self.clock, self.board.battery)
+        if self._what & what & JOIN and until > now:
+            # The host has said meanwhile that it takes longer.
+            self._until = until
+            self._at(until, self._over)
+            return
         session = online.core.session
         busy = session is not None and not session.done
         if busy and self.now() < self._until + MOST_OVER_S:
@@ -161,17 +182,44 @@ class Awake:
         online = self._online
         if online is None:
             return
-        self._online = None
         if self._what & JOIN:
             self.rota.awake_for(self._number)
         self.rota.asked(self._began, online.heard_time, online.connected_s)
+        now = self.now()
+        what, at, until = self.rota.speaks(now, self.clock, self.board.battery)
+        if at - now < LEAST_SLEEP_S:
+            # It is wanted already: for the clustering that it did not know of before.
+            self._aim(what, now, until)
+            return
+        self._online = None
         self.sync()
         self.rota.held = 0
-        now = self.now()
-        _, at, _ = self.rota.speaks(now, self.clock, self.board.battery)
         online.leave(max(0, at - now) * 1000)
         self._counted_us = self.board.world.timeline.now_us
         self.begin()
+
+    # ---- a version on trial ----
+
+    def _prove(self) -> None:
+        """It has joined once its own word has come back; then it has to stay for a while."""
+        online = self._online
+        if not self.board.versions.trial:
+            return
+        if online is not None and online.core.settled:
+            self.life.after(STAY_S * US_PER_S, self._joined)
+        else:
+            self.life.after(SECOND_US, self._prove)
+
+    def _joined(self) -> None:
+        self.board.versions.joined()
+        if self._online is not None:
+            self._online.tell_version()
+            self._look()
+
+    def _go_back(self) -> None:
+        if self.board.versions.trial:
+            self.board.versions.back(f"did not join within {LIMIT_S} s")
+            self.board.restart()
 
     # ---- the end ----
 

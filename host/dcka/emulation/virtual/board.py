@@ -9,8 +9,10 @@ from dcka.emulation.virtual.meter import Meter
 from dcka.emulation.virtual.oscillator import Oscillator
 from dcka.emulation.virtual.segment_files import PowerCut, SegmentFiles
 from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S, Call
+from dcka.emulation.virtual.versions import BrokenVersion, Versions
 from dcka.emulation.virtual.world import World
 from dcka.energy import topic_bytes
+from dcka_core.signing import node_key
 
 RTC_BYTES = 2048
 # From the reset to the program's first line: no clock of the node counts it.
@@ -29,6 +31,8 @@ class Board:
         self.chance = random.Random(f"{seed} node {node}")
         self.flash = MemoryFlash()
         self.files = SegmentFiles(world.flash_bytes)
+        key = node_key(world.update_key, world.network, node) if world.update_key else b""
+        self.versions = Versions(world.network, node, key)
         self.meter = Meter(topic_bytes(world.network, [node]))
         self.rtc = b""
         self.powered = False
@@ -90,6 +94,11 @@ class Board:
         self.meter.bare_ms += START_MS
         life.after(START_MS * US_PER_MS, lambda: self._begin(life))
 
+    def restart(self) -> None:
+        """The program ends itself, for another one to start: RTC memory begins anew."""
+        self.rtc = b""
+        self.reset()
+
     def sleep(self, asked_ms: int, memory: bytes) -> None:
         """Deep sleep for so long by its own slow clock; RTC memory keeps `memory`; a reset ends it."""
         if len(memory) > RTC_BYTES:
@@ -100,6 +109,7 @@ class Board:
         life.after(self.oscillator.sleep_us(asked_ms * US_PER_MS, self.chance), self.reset)
 
     def _begin(self, life: Life) -> None:
+        self.versions.start(after_sleep=bool(self.rtc))
         self.awake = Awake(self, life)
         self.awake.begin()
 
@@ -120,8 +130,9 @@ class Board:
             self.power_off()
             self.world.timeline.after(RESTART_S * US_PER_S, self.power_on)
         except Exception as error:
-            self.crashes += 1
-            self.world.watcher.crashed(self.id, error)
+            if not isinstance(error, BrokenVersion):
+                self.crashes += 1
+                self.world.watcher.crashed(self.id, error)
             self._end()
             self.rtc = b""
             self.world.watcher.cut(self.id)

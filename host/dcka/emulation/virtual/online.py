@@ -8,13 +8,15 @@ from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.virtual.broker import Session
 from dcka.emulation.virtual.timeline import US_PER_MS
 from dcka_core import ticks
-from dcka_core.actions import MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.clock import read_beacon
-from dcka_core.errors import CoreError
+from dcka_core.errors import CoreError, MessageError
 from dcka_core.member import RUN_FILE
 from dcka_core.points import Points
 from dcka_core.rota import read_pace
 from dcka_core.session import COMMIT_FILE
+from dcka_core.update import Update, refusal
+from dcka_core.voice import VERSION
 from dcka_core.window import Windows
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ RUNTIME = "cpython simulated"
 LIVE_BYTES, FREE_BYTES = 50_000, 40_000
 # Waking, the radio is associated after this (docs/energy.md); a broker that is away is tried again after that.
 JOIN_MS, RETRY_MS = 730, 3000
+# For the last answer to leave, before a board restarts.
+RESTART_MS = 300
 _OWN = ("time", "pace", "window")
 
 
@@ -93,6 +97,7 @@ class Online:
         for topic in self._topics:
             self._world.broker.subscribe(session, topic.removeprefix(self._prefix))
         self._feed(self.core.connected)
+        self.tell_version()
 
     def _lost(self) -> None:
         self._session = None
@@ -189,10 +194,36 @@ class Online:
                     self._world.broker.unsubscribe(self._session, action[1].removeprefix(self._prefix))
             elif what == MAKE:
                 self._make(action[1], action[2])
+            elif what == UPDATE:
+                self._update(action[1], action[2])
             else:
                 raise RuntimeError(
                     f"node {self._board.id} asks for action {what}, which no simulated board has"
                 )
+
+    def _update(self, payload: bytes, intake: Any) -> None:
+        """A message of an update; where it ends with the word to start, the board restarts."""
+        board = self._board
+        if intake.update is None:
+            intake.update = Update(board.versions, board.versions.facts, board.versions.key)
+        start = False
+        try:
+            answer, start = intake.update.take(payload)
+        except MessageError as error:
+            self.core.count(error.reason)
+            return
+        except (CoreError, OSError) as error:
+            answer = refusal(payload, str(error))
+        self._publish(f"got/{board.id}", json.dumps(answer).encode(), False)
+        if start:
+            self._awake.life.after(RESTART_MS * US_PER_MS, board.restart)
+
+    def tell_version(self) -> None:
+        """What runs here, retained; said when it is connected, and when a trial is over."""
+        board = self._board
+        if board.versions.key:
+            said = {"v": 1, "node": board.id, "firmware": VERSION, **board.versions.standing()}
+            self._publish(f"version/{board.id}", json.dumps(said).encode(), True)
 
     def _publish(self, suffix: str, payload: bytes, retain: bool) -> None:
         if self._session is not None:

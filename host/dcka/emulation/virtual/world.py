@@ -42,6 +42,7 @@ class World:
     """`network`: its name. `columns`: of a reading, as `dcka_core.segments` has them. `start_s`: what the time is at
     the start, in seconds since 2020-01-01 00:00 UTC. `sample_s`: between readings. `battery_mah`: of a node's.
 
+    `update_key`: the network's, of which each node has a key of its own; none: nodes take no updates.
     `segment_bytes`, `flash_bytes`: of a segment, and of all that a node has room for. `node`, `segments`: what decides,
     the core's; a test puts something broken in their place.
     """
@@ -58,6 +59,7 @@ class World:
     segment_bytes: int = 16384
     flash_bytes: int = 1 << 20
     max_message: int = 4096
+    update_key: bytes = b""
     parts: SharedParts = field(default_factory=SharedParts)
     node: Callable[..., Node] = Node
     segments: Callable[..., Segments] = Segments
