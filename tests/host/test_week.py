@@ -97,6 +97,16 @@ def test_ctrl_c_ends_it_with_what_was_had():
     assert record["readings_lost"] == 0
 
 
+def test_a_sound_version_comes_to_all_one_first_and_a_broken_one_to_nobody():
+    record = run_week(WeekSettings(**{**SHORT, "days": 0.5}, failing=False))
+    assert (record["updates_done"], record["rollbacks"], record["crashes"]) == (6, 1, 0)
+    sound, broken = record["updates"]
+    assert (sound["behaviour"], sound["joined"], sound["stopped"]) == ("sound", 6, "")
+    assert (broken["behaviour"], broken["rolled back"], broken["held"]) == ("crashes", 1, 5)
+    assert "node 1 went back" in broken["stopped"]
+    assert record["exact"] == record["clusterings"] == 11 and record["readings_lost"] == 0
+
+
 def test_failures_are_the_seeds_and_of_every_kind():
     nodes = tuple(range(1, 21))
     found = failures(nodes, 7, 3)

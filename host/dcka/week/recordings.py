@@ -8,11 +8,13 @@ from pathlib import Path
 
 from dcka.datasets.real_motes import suthaharan as load_suthaharan
 from dcka.schedule.errors import ScheduleError
-from dcka.schedule.ulb import find, radio, reports
+from dcka.schedule.radio import heard_both_ways
+from dcka.schedule.ulb import MIN_RSSI_DBM, find, reports
 from dcka.topology import Graph
 from dcka.week.feed import HOUR_S, Feed, Recording, generated, ranges
 from dcka.week.settings import WeekError, WeekSettings
 
+Pair = tuple[int, int]
 READINGS = "ulb_library2_readings.csv.gz"
 _COLUMNS = ("hum", "temp")
 _DECIMALS = 2
@@ -61,8 +63,9 @@ def ulb(folder: Path | None) -> Feed:
     path = find(folder)
     if not (path.parent / READINGS).is_file():
         raise ScheduleError(f"{READINGS} is not in {path.parent}, where the motes' radio is; put it there")
-    links = radio(path.parent).graph()
-    heard = _heard(path)
+    strengths, heard = _heard(path)
+    ids = {node for pair in strengths for node in pair}
+    links = heard_both_ways(strengths, ids, MIN_RSSI_DBM, "the ULB library").graph()
     hours = len(next(iter(heard.values())))
 
     def loss(sender: int, hearer: int, now_s: float) -> float:
@@ -73,18 +76,22 @@ def ulb(folder: Path | None) -> Feed:
     return Feed("ulb", _COLUMNS, _DECIMALS, *ranges(recordings), links, recordings, hours * HOUR_S, loss)
 
 
-def _heard(path: Path) -> dict[tuple[int, int], list[float]]:
-    """(who hears, whom) → by whole hour of the recording, the share of its minutes in which it did."""
-    minutes: dict[tuple[int, int], set[int]] = {}
+def _heard(path: Path) -> tuple[dict[Pair, list[float]], dict[Pair, list[float]]]:
+    """By (who hears, whom): the strengths in dBm; and for each whole hour of the recording, the share of its minutes in
+    which it did.
+    """
+    strengths: dict[Pair, list[float]] = {}
+    minutes: dict[Pair, set[int]] = {}
     first = last = None
-    for ts, node, other, _ in reports(path):
+    for ts, node, other, strength in reports(path):
         first = ts if first is None else first
         last = (ts - first) // _MINUTE_MS
         minutes.setdefault((node, other), set()).add(last)
+        strengths.setdefault((node, other), []).append(strength)
     hours = (last or 0) // 60
     if not hours:
         raise WeekError(f"{path}: less than an hour, and a week replays whole hours")
-    return {
+    return strengths, {
         pair: [sum(1 for minute in own if minute // 60 == hour) / 60 for hour in range(hours)]
         for pair, own in minutes.items()
     }

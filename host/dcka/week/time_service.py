@@ -1,10 +1,10 @@
 """The host's word on what time it is: a beacon for whoever says that it is there."""
 
-import json
-
 from dcka.emulation.virtual.broker import Session
 from dcka.emulation.virtual.timeline import US_PER_S
 from dcka.emulation.virtual.world import World
+from dcka.mqtt.connection import encoded
+from dcka.runs.pace import beacon, unix
 
 TIME = "time"
 # No client's id, and neither the host's nor a node's.
@@ -43,6 +43,5 @@ class TimeService:
 
     def _say(self) -> None:
         self._due = False
-        second, ms = self._world.wall_s()
-        beacon = json.dumps({"v": 1, "time": second, "ms": ms}, separators=(",", ":"))
-        self._world.broker.publish(_CLIENT, TIME, beacon.encode(), False)
+        record = beacon(unix(self._world.start_s) + self._world.timeline.now_s)
+        self._world.broker.publish(_CLIENT, TIME, encoded(record), False)

@@ -64,11 +64,6 @@ class World:
     node: Callable[..., Node] = Node
     segments: Callable[..., Segments] = Segments
 
-    def wall_s(self, true_us: int | None = None) -> tuple[int, int]:
-        """(second, ms) that it truly is, or was."""
-        us = self.timeline.now_us if true_us is None else true_us
-        return self.start_s + us // 1_000_000, us // 1000 % 1000
-
     def open_segments(self, files: SegmentFiles) -> Segments:
         """The store of a node that has just started."""
         return self.segments(files, self.columns, self.segment_bytes)
