@@ -10,8 +10,8 @@ TIME = "time"
 # No client's id, and neither the host's nor a node's.
 _CLIENT = -1
 _RETRY_S = 1
-# One beacon serves all who came in this time.
-_AT_MOST_EVERY_S = 0.5
+# One beacon serves all who came in this time: nodes wake together, and each says several things.
+_AT_MOST_EVERY_S = 1.5
 _GONE = (b'"state":"asleep"', b'"state": "asleep"', b'"state":"offline"', b'"state": "offline"')
 
 

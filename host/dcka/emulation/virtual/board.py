@@ -15,6 +15,7 @@ from dcka.energy import topic_bytes
 from dcka_core.signing import node_key
 
 RTC_BYTES = 2048
+LOOK_S = 600
 # From the reset to the program's first line: no clock of the node counts it.
 START_MS = 350
 # A board that crashed starts again, at once; one that does so again and again, as its guard has it, not at once.
@@ -41,6 +42,8 @@ class Board:
         self.awake: Awake | None = None
         self._life: Life | None = None
         self._off_since: int | None = 0
+        self._look_again = 0
+        self._left = 100
 
     # ---- power ----
 
@@ -81,7 +84,14 @@ class Board:
 
     @property
     def battery(self) -> int:
-        """What is left, in percent."""
+        """What is left, in percent; looked at once in ten minutes."""
+        now = self.world.timeline.now_us
+        if now >= self._look_again:
+            self._look_again = now + LOOK_S * US_PER_S
+            self._left = self._percent()
+        return self._left
+
+    def _percent(self) -> int:
         return max(0, round(100 - 100 * self.spent_mah / self.world.battery_mah))
 
     # ---- the program ----
