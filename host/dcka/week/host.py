@@ -1,6 +1,5 @@
 """The host of a simulated week: it says the pace, asks for windows, calls each clustering, and has it judged."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,22 +7,20 @@ from dataclasses import dataclass
 from dcka.config import Config, from_mapping
 from dcka.emulation.virtual.channel import VirtualChannel
 from dcka.emulation.virtual.world import World
-from dcka.inject.whole_grid import WholeGrid
+from dcka.errors import DckaError
 from dcka.mqtt.inbox import Inbox
-from dcka.mqtt.readiness import NotReady
 from dcka.mqtt.statuses import ASLEEP, NodeStatus
 from dcka.runs.controller import run
 from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
-from dcka.runs.plan import PlanError, idle, plan
+from dcka.runs.plan import idle, plan
 from dcka.topology import Graph
 from dcka.week.feed import Feed
 from dcka.week.judge import EXACT, UNFINISHED, judge
 from dcka.week.settings import WeekSettings
 from dcka.week.updating import AWAKE_S as UPDATING_S
 from dcka.week.updating import Updater
+from dcka.week.window import Window, range_of
 from dcka.week.witness import Witness
-from dcka_core.survey_grid import SurveyGrid
-from dcka_core.window import readings_id
 
 # From the beginning of a clustering: so long all who are expected may take to show the window's points; then it goes on
 # with those who have.
@@ -68,10 +65,9 @@ class Host:
         self._settings = settings
         self._witness = witness
         self._tell = tell
-        self._grid = _grid(feed)
+        self._range = range_of(feed)
         self._inbox = Inbox(self.channel, {}, self._take_status, on_reconnect=self._restate)
-        self._window: bytes | None = None
-        self._record: bytes = b""
+        self._window: Window | None = None
         self._made: dict[int, int] = {}
         self._absences = Counter[int]()
         self._centres: list[list[int]] | None = None
@@ -114,34 +110,34 @@ class Host:
     # ---- one clustering ----
 
     def _cluster(self, number: int) -> None:
-        self._ask_for_window(number)
+        window = self._ask_for_window(number)
         deadline = self.channel.now() + WINDOW_S
         while self.channel.now() < deadline and not self._expected() <= self._made.keys():
             self._inbox.turn(deadline - self.channel.now())
         members = self._linked(set(self._made))
         for node in self._feed.ids:
             self._absences[node] = 0 if node in members else self._absences[node] + 1
-        self._conclude(number, members)
+        self._conclude(number, window, members)
         self._done = number
         self._say_pace()
 
     def _expected(self) -> set[int]:
         return {node for node in self._feed.ids if self._absences[node] < FORGOTTEN}
 
-    def _conclude(self, number: int, members: tuple[int, ...]) -> None:
+    def _conclude(self, number: int, window: Window, members: tuple[int, ...]) -> None:
         """Run it, and have it judged."""
         made = {node: self._made[node] for node in members}
         if len(members) < 2 or sum(made.values()) < self._settings.k:
             self._keep(number, members, UNFINISHED, "too few nodes have shown their points", 0)
             return
         try:
-            outcome = self._clustered(members)
-        except (NotReady, PlanError) as error:
+            outcome = self._clustered(window, members)
+        except DckaError as error:
+            # Nodes that have gone meanwhile, or the broker.
             self._keep(number, members, UNFINISHED, str(error), 0)
             return
-        dataset = bytes.fromhex(outcome.dataset)
-        windows = {node: self._witness.window(node, dataset) for node in members}
-        verdict, reason = judge(outcome, self._feed.columns, self._grid, windows)
+        windows = {node: self._witness.window(node, window.dataset) for node in members}
+        verdict, reason = judge(outcome, self._feed.columns, self._range[0], windows)
         steps = 0
         if outcome.finished:
             commit = decode_commit(outcome, greatest_holder(outcome))
@@ -150,11 +146,11 @@ class Host:
             self._centres = [list(commit.centres[at : at + n]) for at in range(0, len(commit.centres), n)]
         self._keep(number, members, verdict, reason, steps)
 
-    def _clustered(self, members: tuple[int, ...]) -> Outcome:
+    def _clustered(self, window: Window, members: tuple[int, ...]) -> Outcome:
         self._run += 2
         made = plan(
             _configuration(self._world.network, self._feed.links, members, self._settings),
-            self._dataset_record(members),
+            self._dataset_record(window, members),
             self._run,
             max_message=dict.fromkeys(members, self._world.max_message),
             centres=self._centres,
@@ -162,13 +158,13 @@ class Host:
         )
         return run(self.channel, made, limit_s=LIMIT_S, ready_s=READY_S)
 
-    def _dataset_record(self, members: tuple[int, ...]) -> dict[str, object]:
+    def _dataset_record(self, window: Window, members: tuple[int, ...]) -> dict[str, object]:
         return {
             "v": 1,
-            "dataset": (self._window or b"").hex(),
+            "dataset": window.dataset.hex(),
             "name": "window",
             "n": len(self._feed.columns),
-            "bits": self._grid.bits,
+            "bits": window.grid.bits,
             "nodes": {str(node): {"rows": self._made[node]} for node in members},
         }
 
@@ -186,24 +182,16 @@ class Host:
 
     # ---- what is published ----
 
-    def _ask_for_window(self, number: int) -> None:
-        """All readings of the last `window_s` before this clustering begins, on the feed's grid."""
-        world, grid = self._world, self._grid
+    def _ask_for_window(self, number: int) -> Window:
+        """All readings of the last `window_s` before this clustering begins."""
         # Who was cut off in the last run, and has come back, shall not go on waiting for the others.
         self.channel.publish("run", idle(self._run + 1), retain=True)
-        until = world.start_s + round(self._begin_s(number))
-        since = until - self._settings.window_s
-        self._made = {}
-        spans = [high - low for low, high in zip(self._feed.low, self._feed.high, strict=True)]
-        core = SurveyGrid(grid.bits, list(grid.low), list(grid.width), spans)
-        self._window = core.dataset(readings_id(number + 1, since, until))
-        self._witness.expect(self._window, since, until)
-        record = {
-            "v": 1, "window": number + 1, "dataset": self._window.hex(), "since": since, "until": until,
-            "n": len(grid.low), "bits": grid.bits, "low": list(grid.low), "width": list(grid.width), "range": spans,
-        }  # fmt: skip
-        self._record = json.dumps(record, separators=(",", ":")).encode()
-        self.channel.publish("window", self._record, retain=True)
+        until = self._world.start_s + round(self._begin_s(number))
+        window = Window(number + 1, until - self._settings.window_s, until, *self._range)
+        self._window, self._made = window, {}
+        self._witness.expect(window.dataset, window.since, window.until)
+        self.channel.publish("window", window.record(), retain=True)
+        return window
 
     def _say_pace(self) -> None:
         self.channel.publish("pace", self._pace(), retain=True)
@@ -218,8 +206,8 @@ class Host:
     def _restate(self) -> None:
         """After an outage: what the broker kept may be gone."""
         self._say_pace()
-        if self._record:
-            self.channel.publish("window", self._record, retain=True)
+        if self._window is not None:
+            self.channel.publish("window", self._window.record(), retain=True)
 
     def _take_status(self, status: NodeStatus) -> None:
         if status.online:
@@ -227,7 +215,7 @@ class Host:
         if not status.online or status.state == ASLEEP:
             # It was there, and is not any more: the others would be kept waiting for as long as it sleeps.
             self._made.pop(status.node, None)
-        elif self._window is not None and status.dataset == self._window.hex():
+        elif self._window is not None and status.dataset == self._window.dataset.hex():
             self._made[status.node] = status.rows
 
 
@@ -241,12 +229,3 @@ def _configuration(network: str, links: Graph, members: tuple[int, ...], setting
             "run": {"k": settings.k, "seed": settings.seed, "patience_ms": PATIENCE_MS, "schedule": "tree"},
         }
     )
-
-
-def _grid(feed: Feed) -> WholeGrid:
-    """One width for all columns: the widest range."""
-    bits = 15 if len(feed.low) <= 2 else 13
-    spans = [high - low for low, high in zip(feed.low, feed.high, strict=True)]
-    width, top = max(1, *spans), 2**bits - 1
-    extents = tuple(min(top, (2 * span * top + width) // (2 * width)) for span in spans)
-    return WholeGrid(feed.low, (width,) * len(spans), extents, (feed.decimals,) * len(spans), bits)

@@ -8,6 +8,7 @@ from typing import Any
 from dcka.boards.versions import AirVersion
 from dcka.emulation.virtual.channel import VirtualChannel
 from dcka.emulation.virtual.versions import BEHAVIOUR_FILE, CRASHES, SOUND
+from dcka.errors import DckaError
 from dcka.updates.delivery import State
 from dcka.updates.manifests import Signed, signed
 from dcka.updates.rollout import Outcome, Rollout, Wishes
@@ -58,7 +59,10 @@ class Updater:
             return signed(air, self._channel.network, node, int(facts["counter"]) + 1, KEY)
 
         rollout = Rollout(self._channel, nodes, plan, _WISHES, draw=lambda: self._chance.getrandbits(31))
-        self.outcomes[behaviour] = rollout.run()
+        try:
+            self.outcomes[behaviour] = rollout.run()
+        except DckaError as error:
+            self.outcomes[behaviour] = Outcome({}, (), str(error))
 
     def joined(self) -> int:
         """Nodes that have taken a version and joined with it, over all updates."""

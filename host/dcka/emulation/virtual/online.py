@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dcka.emulation.numpy_kernel import accumulate
 from dcka.emulation.virtual.broker import Session
 from dcka.emulation.virtual.timeline import US_PER_MS
+from dcka.emulation.virtual.updating import answered, version_word
 from dcka_core import ticks
 from dcka_core.actions import MAKE, PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.clock import read_beacon
@@ -15,8 +16,6 @@ from dcka_core.member import RUN_FILE
 from dcka_core.points import Points
 from dcka_core.rota import read_pace
 from dcka_core.session import COMMIT_FILE
-from dcka_core.update import Update, refusal
-from dcka_core.voice import VERSION
 from dcka_core.window import Windows
 
 if TYPE_CHECKING:
@@ -203,27 +202,19 @@ class Online:
 
     def _update(self, payload: bytes, intake: Any) -> None:
         """A message of an update; where it ends with the word to start, the board restarts."""
-        board = self._board
-        if intake.update is None:
-            intake.update = Update(board.versions, board.versions.facts, board.versions.key)
-        start = False
         try:
-            answer, start = intake.update.take(payload)
+            answer, start = answered(self._board, payload, intake)
         except MessageError as error:
             self.core.count(error.reason)
             return
-        except (CoreError, OSError) as error:
-            answer = refusal(payload, str(error))
-        self._publish(f"got/{board.id}", json.dumps(answer).encode(), False)
+        self._publish(f"got/{self._board.id}", answer, False)
         if start:
-            self._awake.life.after(RESTART_MS * US_PER_MS, board.restart)
+            self._awake.life.after(RESTART_MS * US_PER_MS, self._board.restart)
 
     def tell_version(self) -> None:
         """What runs here, retained; said when it is connected, and when a trial is over."""
-        board = self._board
-        if board.versions.key:
-            said = {"v": 1, "node": board.id, "firmware": VERSION, **board.versions.standing()}
-            self._publish(f"version/{board.id}", json.dumps(said).encode(), True)
+        if self._board.versions.key:
+            self._publish(f"version/{self._board.id}", version_word(self._board), True)
 
     def _publish(self, suffix: str, payload: bytes, retain: bool) -> None:
         if self._session is not None:
