@@ -15,8 +15,8 @@ from dcka.config.sections import (
     EmulationSection,
     NetworkSection,
     RunSection,
-    TopologySection,
     SleepSection,
+    TopologySection,
     WifiSection,
     keys_of,
 )

@@ -66,15 +66,15 @@ if sys.modules["machine"].cause == 4:
 """
 
 # What CPython, in which MicroPython runs, does at its end: it waits, and begins anew in the same process.
-WAKE = """
+WAKE = f"""
 import os, time
 try:
-    asleep = open({asleep!r}).read()
+    asleep = open({ASLEEP_FILE!r}).read()
 except FileNotFoundError:
     sys.exit(code)
 time.sleep(int(asleep) / 1000)
 os.execv(sys.executable, sys.orig_argv)
-""".format(asleep=ASLEEP_FILE)
+"""
 
 
 def put(folder: Path, ppm: int = 0) -> None:

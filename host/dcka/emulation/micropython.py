@@ -234,9 +234,7 @@ class MicroPythonNetwork:
             base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
             self._nodes = {
-                node: MicroPythonNode(
-                    node, base / str(node), self._heap, made.names, self._sleep is not None
-                )
+                node: MicroPythonNode(node, base / str(node), self._heap, made.names, self._sleep is not None)
                 for node in self.ids
             }
             for node in self._nodes.values():

@@ -92,7 +92,7 @@ class Timekeeper:
 
     def __post_init__(self) -> None:
         self._due: float | None = None
-        self._inbox = Inbox(self.connection, on_status=self._take)
+        self._inbox = Inbox(self.connection, {}, self._take)
         self.connection.subscribe("status/+")
         # Those that are awake already have said so before.
         self._say()
