@@ -88,9 +88,10 @@ def run(folder: str) -> None:
             _count_start()
             if _has_slept():
                 _watchdog(_WAKE_MS)
-                from dcka_device.waking import woken
-
-                woken(folder)
+                # Only a node that sleeps deeply has it.
+                name = "dcka_device.waking"
+                __import__(name)
+                sys.modules[name].main(folder)
             from dcka_device.shell import main
 
             main(folder, Guard())

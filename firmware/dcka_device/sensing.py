@@ -82,7 +82,7 @@ def open_sensor(settings: "dict[str, Any]") -> "Any":
     """The sensor that the settings name, of its own file: only what a node has is loaded."""
     name = "dcka_device.sensors." + settings["driver"]
     __import__(name)
-    return getattr(sys.modules[name], "Sensor")(settings)  # noqa: B009 - the build keeps what a text names
+    return sys.modules[name].Sensor(settings)
 
 
 def main(settings: "dict[str, Any]", guard: "Guard | None") -> Sensing:

@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The night that this start ends, where `woken` has looked.
+# The night that this start ends, where `main` has looked.
 ended: "Night | None" = None
 
 
-def woken(folder: str) -> None:
+def main(folder: str) -> None:
     """Do what needs no radio, and sleep on. Returns where the program has to run."""
     global ended
     from dcka_device import config
