@@ -23,6 +23,8 @@ _LIGHT_MS = 20
 # Chips whose ticks begin with the start: what they say of a wake has passed since the sleep.
 _TICKS_BEGIN = ("esp32",)
 _UNIX_2000 = 946684800
+# The night that this start has ended, where `waking` has looked: it goes on from there.
+ENDED: "list[Night]" = []
 
 
 def now() -> int:

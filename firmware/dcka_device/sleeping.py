@@ -10,10 +10,9 @@ from dcka_core import ticks
 from dcka_core.actions import PUBLISH
 from dcka_core.carry import BAD_WAKES
 from dcka_core.rota import JOIN, LEAST_SLEEP_S, LISTEN
-from dcka_device import waking
 from dcka_device.hearing import Word
 from dcka_device.nap import take_leave
-from dcka_device.night import Night, percent
+from dcka_device.night import ENDED, Night, percent
 from dcka_device.night import now as now_ticks
 
 TYPE_CHECKING = False
@@ -46,10 +45,9 @@ class Sleeping:
 
     def __init__(self, settings: "dict[str, Any]", guard: "Any") -> None:
         self._guard = guard
-        self._cap_ms = 1000 * settings["sleep"]["cap_s"]
+        self._cap_ms: int = 1000 * settings["sleep"]["cap_s"]
         self._battery = settings["sleep"].get("battery")
-        self._night = waking.ended or Night(settings)
-        waking.ended = None
+        self._night = ENDED.pop() if ENDED else Night(settings)
         self._began = now_ticks()
         self._console: Any = None
         self._radio: Any = None
@@ -127,7 +125,7 @@ class Sleeping:
     def _is_alone(self, now: int, since: int) -> bool:
         """Whether there has been no broker for as long as the battery has for it. Naps between slots don't count."""
         if not self._in_run():
-            return ticks.diff(now, since) > self._cap_ms
+            return bool(ticks.diff(now, since) > self._cap_ms)
         return bool(not self._node.session.asleep and ticks.diff(now, since) > _RUN_CAPS * self._cap_ms)
 
     def _give_up(self) -> None:

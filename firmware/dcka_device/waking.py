@@ -7,23 +7,20 @@ import gc
 
 from dcka_core.errors import CoreError
 from dcka_core.rota import SAMPLE, SPEAK, SYNC
-from dcka_device.night import Night, rest
+from dcka_device.night import ENDED, Night, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The night that this start ends, where `main` has looked.
-ended: "Night | None" = None
-
 
 def main(folder: str) -> None:
     """Do what needs no radio, and sleep on. Returns where the program has to run."""
-    global ended
     from dcka_device import config
 
     settings = config.read(folder)
-    ended = night = Night(settings)
+    night = Night(settings)
+    ENDED.append(night)
     if not night.woke:
         return
     # It counts as bad until it has come to its end, whatever ends it.
