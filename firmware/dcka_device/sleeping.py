@@ -31,6 +31,8 @@ _LISTEN_MS = 10000
 # times the cap.
 _HOLD_MS = 60000
 _RUN_CAPS = 10
+# Shorter sleeps cost more than they save: to start and to associate again costs as much as 5 s awake (docs/energy.md).
+_WORTH_S = 6
 # After the end of a run a node stays, for those who have not heard of it: at least so long.
 _LINGER_MS = 2000
 _LEAVE_TRIES = 50
@@ -177,7 +179,7 @@ class Sleeping:
                 return False
             self._ask_again()
             what, at, _ = self._next()
-        return at - night.now_s() >= LEAST_SLEEP_S
+        return at - night.now_s() >= _WORTH_S
 
     def _next(self) -> "tuple[int, int, int]":
         night = self._night

@@ -3,8 +3,6 @@
 Only nodes that sleep deeply load it, before the program (`guard`).
 """
 
-import gc
-
 from dcka_core.errors import CoreError
 from dcka_core.rota import SAMPLE, SPEAK, SYNC
 from dcka_device.night import ENDED, Night, rest
@@ -45,7 +43,6 @@ def main(folder: str) -> None:
 
 
 def _opened(settings: "dict[str, Any]", night: Night) -> "Any":
-    gc.collect()
     from dcka_device import sensing
 
     segments = sensing.open_segments(settings)

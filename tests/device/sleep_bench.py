@@ -34,12 +34,13 @@ SETTINGS = {
 
 
 class Sensor:
-    """Counts; `board.sensor_fails`: raises that."""
+    """Counts. fails: it raises that; crashes: that, but only where the rest of the program is not loaded."""
 
     name = "a"
     count = 1
     read_before = 0
-    fails = None
+    fails = crashes = None
+    alone = False
 
     def __init__(self, settings):
         pass
@@ -50,6 +51,8 @@ class Sensor:
     def read(self, values, first):
         if Sensor.fails:
             raise Sensor.fails
+        if Sensor.crashes and Sensor.alone:
+            raise Sensor.crashes
         Sensor.read_before += 1
         values[first] = Sensor.read_before
 
@@ -124,12 +127,11 @@ class World:
         self.starts, self.said, self.others, self.joins, self.lines = [], [], [], [], Lines()
         self.folder = Folder()
         self.time = WorldTime(self.clock, self)
-        self._slept = 0
 
     def __enter__(self):
         self.folder.__enter__()
         self.folder.write("node.json", dumps(SETTINGS))
-        Sensor.read_before, Sensor.fails = 0, None
+        Sensor.read_before, Sensor.fails, Sensor.crashes = 0, None, None
         for module in (night, sleeping, sensing):
             module.time = self.time
         for module in (night,):
@@ -170,12 +172,15 @@ class World:
             assert ended.how == "deepsleep"
             assert len(machine.board.rtc) <= 2048
             self.true_ms += ended.ms + ended.ms * self.ppm // 1_000_000
-            self._slept += ended.ms
-        del night.ENDED[:]
+        finally:
+            # What a chip forgets.
+            del night.ENDED[:]
 
     def _program(self):
         if machine.board.cause == machine.DEEPSLEEP_RESET:
+            Sensor.alone = True
             waking.main("")
+        Sensor.alone = False
         self.starts[-1] = "speak" if self.starts[-1] == "wake" else "cold"
         self._loop()
 

@@ -13,16 +13,16 @@ from dcka_device import night
 def test_it_samples_without_the_radio_and_joins_every_clustering():
     for ppm in (-50_000, 0, 50_000):
         with World(ppm) as world:
-            world.live(6 * 3600)
+            world.live(5 * 3600)
             assert world.starts[0] == "cold" and "cold" not in world.starts[1:]
-            assert world.starts.count("wake") > 6 * 55
-            assert world.starts.count("speak") <= 6 + 6, world.starts.count("speak")
+            assert world.starts.count("wake") > 5 * 55
+            assert world.starts.count("speak") <= 5 + 6, world.starts.count("speak")
             numbers = [number for number, _ in world.joins]
-            assert numbers == list(range(6)), (ppm, numbers)
+            assert numbers == list(range(5)), (ppm, numbers)
             assert all(-70_000 < began <= 0 for _, began in world.joins), (ppm, world.joins)
             times = [row[0] for row in world.readings()]
             assert len(times) == len(set(times)) and all(one % 60 == 0 for one in times)
-            missing = 6 * 60 - len(times)
+            missing = 5 * 60 - len(times)
             assert missing <= 20 + 3, (ppm, missing)
             values = [row[1] for row in world.readings()]
             assert values == list(range(1, len(values) + 1))
@@ -51,7 +51,7 @@ def test_a_sleeper_says_until_when_before_it_goes():
         assert said and all(retain for _, _, retain in world.said)
         assert all(one["state"] == "asleep" for one in said)
         # Until it speaks again, not until it samples.
-        assert all(60_000 < one["until_ms"] <= 3_700_000 for one in said), [one["until_ms"] for one in said]
+        assert all(6_000 <= one["until_ms"] <= 3_700_000 for one in said), [one["until_ms"] for one in said]
         assert said[-1]["nights"]["skipped"] <= 2
 
 
@@ -116,10 +116,10 @@ def test_a_broker_that_is_away_costs_a_minute_a_clustering():
         assert world.starts.count("speak") - speaks <= 5 + 8
         world.broker = True
         joined = len(world.joins)
-        world.live(3 * 3600 + 600)
+        world.live(5 * 3600)
         assert len(world.joins) >= joined + 2
         # It went on sampling, but while it waited in vain.
-        assert len(world.readings()) > rows + 7 * 60
+        assert len(world.readings()) > rows + 9 * 60
 
 
 def test_a_host_that_is_away_is_waited_for_as_the_pace_says():
@@ -128,7 +128,7 @@ def test_a_host_that_is_away_is_waited_for_as_the_pace_says():
         world.host = False
         speaks = world.starts.count("speak")
         world.live(4 * 3600)
-        assert world.starts.count("speak") - speaks <= 4 + 4
+        assert world.starts.count("speak") - speaks <= 4 + 8
         world.host = True
         joined = len(world.joins)
         world.live(3 * 3600)
@@ -161,7 +161,7 @@ def test_a_sensor_that_fails_is_counted_and_the_node_sleeps_on():
 def test_wakes_that_crash_are_given_up_after_three():
     with World() as world:
         world.live(4000)
-        Sensor.fails = ValueError("a driver's fault")
+        Sensor.crashes = ValueError("a driver's fault")
         crashes = 0
         for _ in range(12):
             try:
@@ -175,7 +175,7 @@ def test_wakes_that_crash_are_given_up_after_three():
         assert told["nights"]["bad"] == carry.BAD_WAKES
         # From power-on it tries again.
         world.power_cut()
-        Sensor.fails = None
+        Sensor.crashes = None
         rows = len(world.readings())
         world.live(4000)
         assert len(world.readings()) > rows + 30
