@@ -1,5 +1,7 @@
 """guard.py: what it does about a program that ends, and about one that goes on. On CPython and on MicroPython."""
 
+import sys
+
 from bench import FakeTime, Folder, Lines, Parts, fresh, machine, put_modules
 
 from dcka_device import guard
@@ -16,7 +18,7 @@ class Case:
         guard.time = self.time
         guard.machine = chip
         guard.print = self.lines
-        guard.sys = Parts(print_exception=self.print_exception)
+        guard.sys = Parts(print_exception=self.print_exception, modules=sys.modules)
 
     def print_exception(self, error, file=None):
         if self.report_fails:
