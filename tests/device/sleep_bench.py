@@ -1,4 +1,4 @@
-"""A board that sleeps deeply, wake after wake: real files, the firmware's own wake and loop, a fake chip and a fake link.
+"""A board that sleeps deeply, wake after wake: real files, the firmware's own wake and loop, a fake chip, a fake link.
 
 Time is the world's: a sleep lasts by the chip's slow clock, which is wrong by `ppm`.
 """
