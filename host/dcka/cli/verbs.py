@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+    "energy": Verb("dcka.cli.energy", "How long a battery lasts, modelled, by the pace.", NETWORK),
     "pace": Verb("dcka.cli.pace", "When clusterings begin, for nodes that sleep deeply.", NETWORK),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
