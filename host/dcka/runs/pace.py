@@ -155,8 +155,8 @@ class Paced:
 
 @contextlib.contextmanager
 def paced(url: BrokerUrl, network: str, pace: Pace) -> Iterator[Paced]:
-    """Say the pace, and the time to whoever wakes, while the block runs. After it the pace stays: nodes wake for whoever
-    calls the next clustering. Raises BrokerUnavailable, ConnectionLost."""
+    """Say the pace, and the time to whoever wakes, while the block runs. After it the pace stays: nodes wake for
+    whoever calls the next clustering. Raises BrokerUnavailable, ConnectionLost."""
     with timekeeping(url, network), Connection(url, network, role="pace") as connection:
         publish(connection, pace)
         yield Paced(connection, pace)
