@@ -83,6 +83,7 @@ BENCH_VERBS: dict[str, Verb] = {
     "memory": Verb(
         "dcka.cli.bench.memory", "What heap a node needs: by part, and the smallest that passes.", CLUSTERING
     ),
+    "store": Verb("dcka.cli.bench.store", "What keeping readings costs the flash, in years.", NETWORK),
     "engine": Verb(
         "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
     ),
