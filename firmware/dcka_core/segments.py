@@ -374,8 +374,9 @@ class Segments:
                         yield found
             finally:
                 stream.close()
-        for found in _rows(waits, 0, len(waits), row, since_s, until_s):
-            yield found
+        if waits:
+            for found in _rows(waits, 0, len(waits), row, since_s, until_s):
+                yield found
 
     def _head(self, number: int) -> "tuple[Any, ...] | None":
         """What _HEAD says and then the columns' text; None where this is no segment of that number."""

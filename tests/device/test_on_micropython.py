@@ -16,6 +16,7 @@ MODULES = (
     "test_console",
     "test_guard",
     "test_segments_on_flash",
+    "test_sensing",
     "test_sensors",
     "test_store",
     "test_wifi",

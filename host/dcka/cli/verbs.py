@@ -50,6 +50,7 @@ BOARD_VERBS: dict[str, Verb] = {
     ),
     "image": Verb("dcka.cli.board.image", "Write MicroPython, firmware and data in one go.", FIRST),
     "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
+    "readings": Verb("dcka.cli.board.readings", "What a board's sensors have measured.", LATER),
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
