@@ -51,6 +51,8 @@ class Sensing:
         self.sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
         self._clock = clock
         node.also["sensing"] = self.sampler.report
+        if self._guard:
+            self._guard.at_end.append(self.sampler.sync)
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)
 
     def alive(self, online: bool) -> int:

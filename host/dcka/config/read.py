@@ -150,6 +150,12 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"so no step would come to its end; raise max_slots"
         )
     require_addresses(parts["wifi"], len(network.nodes), source)
+    sleep = parts["sleep"]
+    if sleep.battery_full_mv <= sleep.battery_empty_mv:
+        raise UsageError(
+            f"{source.stated('sleep', 'battery_full_mv', sleep.battery_full_mv)} is not more than "
+            f"battery_empty_mv = {sleep.battery_empty_mv}"
+        )
     _require_pace(parts["sensors"], source)
     graph = _graph(network.nodes, topology, source)
     if run.schedule == "gossip":
