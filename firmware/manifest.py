@@ -9,8 +9,6 @@ FILES = (
     "trial.py",
     "dcka_core/actions.py",
     "dcka_core/blocks.py",
-    "dcka_core/carry.py",
-    "dcka_core/clock.py",
     "dcka_core/codec.py",
     "dcka_core/duty.py",
     "dcka_core/epochs.py",
@@ -52,7 +50,6 @@ FILES = (
     "dcka_core/prior_record.py",
     "dcka_core/quarantine.py",
     "dcka_core/record.py",
-    "dcka_core/rota.py",
     "dcka_core/score.py",
     "dcka_core/score_plain.py",
     "dcka_core/score_record.py",
@@ -89,16 +86,37 @@ FILES = (
     "dcka_device/others.py",
     "dcka_device/probation.py",
     "dcka_device/shell.py",
-    "dcka_device/sleeping.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",
     "dcka_device/tls.py",
     "dcka_device/updating.py",
     "dcka_device/version_files.py",
     "dcka_device/version_word.py",
-    "dcka_device/waking.py",
     "dcka_device/wifi.py",
 )
+# What only those nodes get whose node.json asks for it: by module of dcka_device.
+PARTS = {
+    "sensing": (
+        "dcka_core/sampling.py",
+        "dcka_core/segments.py",
+        "dcka_device/segment_files.py",
+        "dcka_device/sensing.py",
+    ),
+    "sleeping": (
+        "dcka_core/carry.py",
+        "dcka_core/clock.py",
+        "dcka_core/rota.py",
+        "dcka_device/hearing.py",
+        "dcka_device/night.py",
+        "dcka_device/sleeping.py",
+        "dcka_device/waking.py",
+    ),
+    "sensors.adc": ("dcka_device/sensors/adc.py",),
+    "sensors.bme280": ("dcka_device/sensors/bme280.py",),
+    "sensors.dht22": ("dcka_device/sensors/dht22.py",),
+    "sensors.ds18b20": ("dcka_device/sensors/ds18b20.py",),
+    "sensors.replay": ("dcka_device/sensors/replay.py",),
+}
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
 ASKED = (
     "dcka_core/forgetting.py",

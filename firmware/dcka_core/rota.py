@@ -185,7 +185,9 @@ class Rota:
         self.vain = 0 if heard else min(self.vain + 1, 255)
         if took_s is not None:
             # A quarter on top, and an eighth shorter with each wake: as the lead of a slot.
-            self.lead_s = min(_LEAD_CAP_S, max(took_s + took_s // 4 + 1, self.lead_s - self.lead_s // 8, 1))
+            self.lead_s = min(
+                _LEAD_CAP_S, max(took_s + took_s // 4 + 1, self.lead_s - (self.lead_s + 7) // 8)
+            )
 
     # ---- over a deep sleep ----
 

@@ -49,5 +49,5 @@ def with_parts(config: "dict[str, Any]", guard: "Guard | None") -> "Any":
     for name in config.get("parts", ()):
         name = "dcka_device." + name
         __import__(name)
-        guard = getattr(sys.modules[name], "main")(config, guard)  # noqa: B009 - the build keeps what a text names
+        guard = sys.modules[name].main(config, guard)
     return guard

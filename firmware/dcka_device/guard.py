@@ -43,6 +43,8 @@ class Guard:
         self._probation: Any = None
         self._watchdog = _watchdog(_WATCHDOG_MS)
         self._began: Any = time.ticks_ms()
+        # What is done last, however the program ends but for a power cut: functions that may raise OSError.
+        self.at_end: list[Any] = []
 
     def parts(
         self,
@@ -90,28 +92,44 @@ class Guard:
             self._probation = None
         return _LOOK_MS
 
+    def end(self) -> None:
+        """The program has ended."""
+        for work in self.at_end:
+            try:
+                work()
+            except OSError as error:
+                print("dcka: %s" % error)
+        self.at_end = []
+
 
 def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None) -> None:
     """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C.
 
     Where the version is on trial (trial.py): last is the folder to go back to, `back(reason)` does that.
     """
+    guard = None
     try:
         try:
             _count_start()
             if _has_slept():
                 _watchdog(_WAKE_MS)
-                from dcka_device.waking import woken
-
-                woken(folder)
+                # Only a node that sleeps deeply has it.
+                name = "dcka_device.waking"
+                __import__(name)
+                sys.modules[name].main(folder)
             from dcka_device.shell import main
 
-            main(folder, Guard(folder, last, back))
+            guard = Guard(folder, last, back)
+            main(folder, guard)
         except Exception as error:
             _report(error)
+            if guard:
+                guard.end()
             # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
             time.sleep_ms(_PAUSE_MS)
     except KeyboardInterrupt:
+        if guard:
+            guard.end()
         _watchdog(_AT_REST_MS)
         _forget_starts()
         print("dcka: stopped")

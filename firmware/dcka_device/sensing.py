@@ -51,6 +51,8 @@ class Sensing:
         self.sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
         self._clock = clock
         node.also["sensing"] = self.sampler.report
+        if self._guard:
+            self._guard.at_end.append(self.sampler.sync)
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)
 
     def alive(self, online: bool) -> int:
@@ -82,7 +84,7 @@ def open_sensor(settings: "dict[str, Any]") -> "Any":
     """The sensor that the settings name, of its own file: only what a node has is loaded."""
     name = "dcka_device.sensors." + settings["driver"]
     __import__(name)
-    return getattr(sys.modules[name], "Sensor")(settings)  # noqa: B009 - the build keeps what a text names
+    return sys.modules[name].Sensor(settings)
 
 
 def main(settings: "dict[str, Any]", guard: "Guard | None") -> Sensing:

@@ -6,16 +6,14 @@ has no code for it. What to do when is `dcka_core.rota`'s to say; how a wake beg
 
 import time
 
-import machine
-
 from dcka_core import ticks
 from dcka_core.actions import PUBLISH
 from dcka_core.carry import BAD_WAKES
-from dcka_core.clock import UNIX_2020, read_beacon
-from dcka_core.errors import CoreError
-from dcka_core.rota import JOIN, LEAST_SLEEP_S, LISTEN, read_pace
-from dcka_device import waking
+from dcka_core.rota import JOIN, LEAST_SLEEP_S, LISTEN
+from dcka_device.hearing import Word
 from dcka_device.nap import take_leave
+from dcka_device.night import ENDED, Night, percent
+from dcka_device.night import now as now_ticks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +31,8 @@ _LISTEN_MS = 10000
 # times the cap.
 _HOLD_MS = 60000
 _RUN_CAPS = 10
+# Shorter sleeps cost more than they save: to start and to associate again costs as much as 5 s awake (docs/energy.md).
+_WORTH_S = 6
 # After the end of a run a node stays, for those who have not heard of it: at least so long.
 _LINGER_MS = 2000
 _LEAVE_TRIES = 50
@@ -47,12 +47,10 @@ class Sleeping:
 
     def __init__(self, settings: "dict[str, Any]", guard: "Any") -> None:
         self._guard = guard
-        self._cap_ms = 1000 * settings["sleep"]["cap_s"]
+        self._cap_ms: int = 1000 * settings["sleep"]["cap_s"]
         self._battery = settings["sleep"].get("battery")
-        self._prefix = "dcka/%s/" % settings["network"]
-        self._night = waking.ended or waking.Night(settings)
-        waking.ended = None
-        self._began = waking.now()
+        self._night = ENDED.pop() if ENDED else Night(settings)
+        self._began = now_ticks()
         self._console: Any = None
         self._radio: Any = None
         self._node: Any = None
@@ -61,7 +59,7 @@ class Sleeping:
         self._took_s: int | None = None
         self._up_at: int | None = None
         self._down_at: int | None = self._began
-        self._heard = False
+        self._word = Word(self._night, "dcka/%s/" % settings["network"])
         self._busy_at: int | None = None
         self._done_at: int | None = None
         # What has come of a run, and when that was last more.
@@ -89,7 +87,7 @@ class Sleeping:
             sampler.segments.restore(self._night.frame)
             sampler.sync()
             self._night.keep_readings(sampler.segments)
-        self._set_system()
+        self._night.set_system()
         self._describe()
         return self, self._radio
 
@@ -98,7 +96,7 @@ class Sleeping:
     def alive(self, online: bool) -> int:
         """The program turns. A node that finds no broker sleeps when its awake time is used up."""
         rest: int = self._guard.alive(online) if self._guard else _LOOK_MS
-        now = waking.now()
+        now = now_ticks()
         if online:
             if self._took_s is None:
                 self._took_s = ticks.diff(now, self._began) // 1000
@@ -120,63 +118,16 @@ class Sleeping:
             self._console.look(link, node, now)
         if self._link is None:
             self._link = link
-            self._listen(link)
+            self._word.listen(link, node)
         if link.up and not self._busy(now) and self._may_sleep(now):
             self._sleep(now)
-
-    def _listen(self, link: "Link") -> None:
-        keep: Any = link.client.on_message
-        pace, beacon = self._prefix + "pace", self._prefix + "time"
-
-        def hear(topic: str, payload: bytes) -> None:
-            if topic == pace:
-                self._hear(self._take_pace, payload)
-            elif topic == beacon:
-                self._hear(self._take_time, payload)
-            else:
-                keep(topic, payload)
-
-        link.client.on_message = hear
-        link.subscribe(pace)
-        link.subscribe(beacon)
-
-    def _hear(self, take: "Callable[[Any], None]", payload: bytes) -> None:
-        """In the client's callback, in which nothing may be raised."""
-        from json import loads
-
-        try:
-            record = loads(payload)
-            if not isinstance(record, dict):
-                raise CoreError("no object")
-            take(record)
-        except (CoreError, ValueError, RuntimeError):  # RuntimeError: brackets, deeper than the parser goes
-            self._node.count("json")
-
-    def _take_pace(self, record: "dict[str, Any]") -> None:
-        self._night.rota.take_pace(read_pace(record))
-
-    def _take_time(self, record: "dict[str, Any]") -> None:
-        second, ms = read_beacon(record)
-        if self._night.clock.hear(second, ms, waking.now()):
-            self._heard = True
-            self._set_system()
-
-    def _set_system(self) -> None:
-        """The chip's own clock, for certificates and for what senses. A desktop's is not ours to set."""
-        if not self._night.clock.known or not hasattr(machine.RTC, "datetime"):
-            return
-        begin = time.gmtime(0)[0]
-        second = self._night.now_s() + (UNIX_2020 if begin == 1970 else UNIX_2020 - 946684800)
-        if abs(int(time.time()) - second) > 1:
-            date = time.gmtime(second)
-            machine.RTC().datetime((date[0], date[1], date[2], date[6], date[3], date[4], date[5], 0))
 
     # ---- whether ----
 
     def _is_alone(self, now: int, since: int) -> bool:
         """Whether there has been no broker for as long as the battery has for it. Naps between slots don't count."""
         if not self._in_run():
-            return ticks.diff(now, since) > self._cap_ms
+            return bool(ticks.diff(now, since) > self._cap_ms)
         return bool(not self._node.session.asleep and ticks.diff(now, since) > _RUN_CAPS * self._cap_ms)
 
     def _give_up(self) -> None:
@@ -188,7 +139,7 @@ class Sleeping:
 
     def _in_run(self) -> bool:
         session: Any = self._node.session if self._node else None
-        return session is not None and session.done is False
+        return bool(session is not None and not session.done)
 
     def _busy(self, now: int) -> bool:
         """Whether something is under way that sleep would break off."""
@@ -200,8 +151,7 @@ class Sleeping:
             if came != self._came:
                 self._came, self._came_at = came, now
             # Where everybody has gone and nobody ended the run.
-            waited: int = ticks.diff(now, self._came_at)
-            return waited < _RUN_CAPS * self._cap_ms
+            return bool(ticks.diff(now, self._came_at) < _RUN_CAPS * self._cap_ms)
         if session is not None:
             # Done: whoever has not heard the end asks for it.
             if self._done_at is None:
@@ -229,7 +179,7 @@ class Sleeping:
                 return False
             self._ask_again()
             what, at, _ = self._next()
-        return at - night.now_s() >= LEAST_SLEEP_S
+        return at - night.now_s() >= _WORTH_S
 
     def _next(self) -> "tuple[int, int, int]":
         night = self._night
@@ -237,15 +187,15 @@ class Sleeping:
 
     def _ask_again(self) -> None:
         """Nobody has said the time in this wake."""
-        self._night.rota.asked(self._night.now_s(), self._heard, self._took_s)
-        self._heard = False
+        self._night.rota.asked(self._night.now_s(), self._word.heard, self._took_s)
+        self._word.heard = False
 
     # ---- sleep ----
 
     def _sleep(self, now: int) -> None:
         """Say for how long, take leave, switch the radio off, and sleep deeply."""
         night = self._night
-        if self._heard:
+        if self._word.heard:
             night.rota.asked(night.now_s(), True, self._took_s)
         self._end_readings()
         if self._battery:
@@ -256,7 +206,7 @@ class Sleeping:
         if self._radio:
             self._radio.off()
         at = night.rota.next(night.now_s(), night.clock, night.battery)[1]
-        night.down(max(LEAST_SLEEP_S * 1000, night.clock.ms_until(at, waking.now())))
+        night.down(max(LEAST_SLEEP_S * 1000, night.clock.ms_until(at, now_ticks())))
 
     def _end_readings(self) -> None:
         sampler = getattr(self._guard, "sampler", None)
@@ -277,8 +227,8 @@ class Sleeping:
             if action[0] == PUBLISH:
                 link.publish(action[1], action[2], action[3])
         for _ in range(_LEAVE_TRIES):
-            link.flush(waking.now())
-            if not link.client.io_interest(waking.now()) & _WRITE_INTEREST:
+            link.flush(now_ticks())
+            if not link.client.io_interest(now_ticks()) & _WRITE_INTEREST:
                 break
             time.sleep_ms(_LEAVE_MS)
         if link.connector:
@@ -295,14 +245,6 @@ class Sleeping:
         if night.bad >= BAD_WAKES:
             told["bad"] = night.bad
         self._node.also["nights"] = told
-
-
-def percent(settings: "dict[str, Any]") -> int:
-    """The battery, 0 to 100, by a voltage on a pin: `pin`, `empty_mv` and `full_mv` on that pin."""
-    pin = machine.ADC(machine.Pin(settings["pin"]))
-    part: int = 100 * (pin.read_uv() // 1000 - settings["empty_mv"])
-    range_mv: int = settings["full_mv"] - settings["empty_mv"]
-    return max(0, min(100, part // range_mv))
 
 
 def main(settings: "dict[str, Any]", guard: "Any") -> Sleeping:

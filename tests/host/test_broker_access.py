@@ -124,7 +124,7 @@ def test_the_order_is_fixed_and_one_node_alone_has_nobody_to_hear():
     assert [rights.user for rights in access(NET, near)] == ["host", "monitor", "n3", "n9"]
     alone = _by_user({7: set()}, root=7)["n7"]
     assert alone.read == tuple(
-        f"dcka/{NET}/{end}" for end in ("run", "rows/7", "put/7", "commit/+", "status/7")
+        f"dcka/{NET}/{end}" for end in ("run", "pace", "time", "rows/7", "put/7", "commit/+", "status/7")
     )
 
 

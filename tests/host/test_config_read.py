@@ -177,6 +177,15 @@ BAD_VALUES = [
     ("wifi", 'gateway = "router"', ['"router"', 'an IPv4 address such as "192.168.1.1"']),
     ("wifi", 'dns = "::1"', ['"::1"', 'an IPv4 address such as "192.168.1.1"']),
     ("wifi", "awake_cap_s = -1", ["-1", "0 to 86400"]),
+    ("sleep", "deep = 1", ["1", "true or false"]),
+    ("sleep", 'deep = "yes"', ['"yes"', "true or false"]),
+    ("sleep", "awake_s = 0", ["0", "1 to 3600"]),
+    ("sleep", "cap_s = 4", ["4", "5 to 3600"]),
+    ("sleep", "hold = 0", ["0", "1 to 1000"]),
+    ("sleep", "battery_pin = 49", ["49", "0 to 48"]),
+    ("sleep", "battery_empty_mv = 0", ["0", "1 to 4999"]),
+    ("sleep", "battery_full_mv = 5001", ["5001", "2 to 5000"]),
+    ("sleep", "battery_full_mv = 1650", ["1650", "not more than battery_empty_mv"]),
 ]
 
 

@@ -21,6 +21,7 @@ from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, Build, build
 from dcka.emulation.network import room_for, settings, with_sleep
 from dcka.errors import DckaError, UsageError
+from dcka.sensing.settings import sensor_parts, sensor_settings
 from dcka.topology import schedule
 from dcka_core.signing import node_key
 from dcka_core.voice import VERSION
@@ -115,7 +116,7 @@ def wanted_version(
     BuildError where the firmware does not compile.
     """
     broker = _broker(config, node, secrets)
-    built = build(march=march or NO_NATIVE_CODE, source=source)
+    built = build(parts=_parts(config), march=march or NO_NATIVE_CODE, source=source)
     files = _code(built, broker)
     boot_py, main_py = (files.pop(name) for name in _BOOTED)
     version = _version_id(files | {CONFIG_FILE: _public_json(config, broker, node)})
@@ -145,7 +146,7 @@ def air_version(config: Config, node: int, mpy: int, source: bool = False) -> Ai
     """The version that node `node` shall have, whose interpreter says `mpy`. Raises as `wanted_version` does."""
     march = MARCHES.get(mpy >> 10 & 0xF) if not source else None
     broker = _broker(config, node, Secrets())
-    files = _code(build(march=march or NO_NATIVE_CODE, source=source), broker)
+    files = _code(build(parts=_parts(config), march=march or NO_NATIVE_CODE, source=source), broker)
     for name in _BOOTED:
         del files[name]
     files[CONFIG_FILE] = _public_json(config, broker, node)
@@ -153,6 +154,11 @@ def air_version(config: Config, node: int, mpy: int, source: bool = False) -> Ai
     files[VERSION_FILE] = _version_json(files, SOURCE if source else march or NO_NATIVE_CODE, version)
     wanted = 0 if source else MPY[0] | MPY[1] << 8 | (mpy & 0x3C00 if march else 0)
     return AirVersion(files, version, wanted)
+
+
+def _parts(config: Config) -> list[str]:
+    """What only some nodes get, of the firmware."""
+    return [*sensor_parts(config.sensors), *(["sleeping"] if config.sleep.deep else [])]
 
 
 def _code(built: Build, broker: BrokerUrl) -> dict[str, bytes]:
@@ -217,6 +223,7 @@ def _settings(config: Config, broker: BrokerUrl, node: int) -> dict[str, Any]:
     limits = config.update.for_node()
     if limits:
         record["update"] = limits
+    record |= sensor_settings(config.sensors)
     if config.sleep.deep:
         record = with_sleep(record, config.sleep.node)
     return record

@@ -1,8 +1,8 @@
 """Deep sleep for an emulated node: the process ends, and begins anew when the sleep is over, as a board does.
 
 What a chip has for it takes the place of `machine` before the firmware is loaded: RTC memory, which is a file that a
-start after a power cut doesn't find, and a sleep that ends the interpreter. So the firmware has nothing of it, and nodes
-that don't sleep deeply have not either.
+start after a power cut doesn't find, and a sleep that ends the interpreter. So the firmware has nothing of it, nor have
+nodes that don't sleep deeply.
 """
 
 import contextlib
@@ -60,21 +60,21 @@ class _Chip:
 sys.modules["machine"] = _Chip()
 if sys.modules["machine"].cause == 4:
     os.remove({asleep!r})
-    from dcka_device.waking import woken
+    from dcka_device.waking import main
 
-    woken("")
+    main("")
 """
 
 # What CPython, in which MicroPython runs, does at its end: it waits, and begins anew in the same process.
-WAKE = """
+WAKE = f"""
 import os, time
 try:
-    asleep = open({asleep!r}).read()
+    asleep = open({ASLEEP_FILE!r}).read()
 except FileNotFoundError:
     sys.exit(code)
 time.sleep(int(asleep) / 1000)
 os.execv(sys.executable, sys.orig_argv)
-""".format(asleep=ASLEEP_FILE)
+"""
 
 
 def put(folder: Path, ppm: int = 0) -> None:

@@ -22,7 +22,15 @@ from dcka.broker.url import CA_FILE, BrokerUrl
 from dcka.emulation import deep_sleep, wrong_clock
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
-from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings, with_sleep
+from dcka.emulation.network import (
+    CONFIG_FILE,
+    Additions,
+    NodeFailure,
+    checked_ids,
+    require_node,
+    settings,
+    with_sleep,
+)
 from dcka.emulation.tracebacks import last_place, last_traceback, with_real_names
 from dcka.errors import UsageError
 from dcka.processes import Child, ProcessGroup
@@ -174,8 +182,9 @@ class MicroPythonNetwork:
     `folder` keeps the nodes' folders (`folder/ID`); without it they are temporary. `heap` is MicroPython's
     heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
     `firmware` is a finished build (default: the firmware, built for this machine). `clocks`: by id, by how many
-    millionths a node's clock is fast. `sleep`: what node.json says of deep sleep, for nodes that do (docs/sleep.md);
-    `sleep_clocks`: by id, by how many millionths its sleeps are longer than it asks for.
+    millionths a node's clock is fast. `additions`: what not every network's nodes have.
+    `sleep`: what node.json says of deep sleep, for nodes that do (docs/sleep.md); `sleep_clocks`: by id, by how many
+    millionths its sleeps are longer than it asks for.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535, for a heap that is no size, and for an
     encrypted broker without the file of its authority.
@@ -193,6 +202,7 @@ class MicroPythonNetwork:
         keepalive: int = 10,
         firmware: Build | None = None,
         clocks: Mapping[int, int] | None = None,
+        additions: Additions | None = None,
         sleep: Mapping[str, Any] | None = None,
         sleep_clocks: Mapping[int, int] | None = None,
     ) -> None:
@@ -203,7 +213,8 @@ class MicroPythonNetwork:
         self._folder = folder
         self._firmware = firmware
         self._broker = broker
-        self._config = settings(network, broker, max_message, keepalive)
+        self._additions = additions or Additions()
+        self._config = {**settings(network, broker, max_message, keepalive), **self._additions.settings}
         self._clocks = dict(clocks or {})
         self._sleep = sleep
         self._sleep_clocks = dict(sleep_clocks or {})
@@ -229,7 +240,8 @@ class MicroPythonNetwork:
         state = available()
         if not state:
             raise EmulationError(str(state.reason))
-        made = self._firmware or build()
+        more = () if self._sleep is None else ("sleeping",)
+        made = self._firmware or build(parts=(*self._additions.parts, *more))
         try:
             base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
@@ -277,6 +289,8 @@ class MicroPythonNetwork:
                 own = with_sleep(own, self._sleep)
                 deep_sleep.put(node.folder, self._sleep_clocks.get(node.node, 0))
             config.write_text(json.dumps(own), encoding="utf-8")
+            for name, content in self._additions.files.get(node.node, {}).items():
+                (node.folder / name).write_bytes(content)
             if node.node in self._clocks:
                 wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:

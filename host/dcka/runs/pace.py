@@ -92,7 +92,7 @@ class Timekeeper:
 
     def __post_init__(self) -> None:
         self._due: float | None = None
-        self._inbox = Inbox(self.connection, on_status=self._take)
+        self._inbox = Inbox(self.connection, {}, self._take)
         self.connection.subscribe("status/+")
         # Those that are awake already have said so before.
         self._say()
@@ -133,6 +133,33 @@ def timekeeping(url: BrokerUrl, network: str) -> Iterator[Timekeeper]:
         finally:
             ended.set()
             thread.join(2.0)
+
+
+@dataclass
+class Paced:
+    """A network that goes by a pace, while a host calls its clusterings: `next` says which and when, `finished` lets
+    the nodes sleep."""
+
+    connection: Connection
+    pace: Pace
+
+    def next(self) -> tuple[int, float]:
+        """(number, when by time.time()) of the next clustering that the host is not late for."""
+        return next_start(self.pace, time.time())
+
+    def finished(self, number: int) -> None:
+        """Clustering `number` is over, whatever came of it: nobody has to wait for it. Raises ConnectionLost."""
+        self.pace.done = max(self.pace.done, number)
+        publish(self.connection, self.pace)
+
+
+@contextlib.contextmanager
+def paced(url: BrokerUrl, network: str, pace: Pace) -> Iterator[Paced]:
+    """Say the pace, and the time to whoever wakes, while the block runs. After it the pace stays: nodes wake for
+    whoever calls the next clustering. Raises BrokerUnavailable, ConnectionLost."""
+    with timekeeping(url, network), Connection(url, network, role="pace") as connection:
+        publish(connection, pace)
+        yield Paced(connection, pace)
 
 
 def next_start(pace: Pace, now: float) -> tuple[int, float]:
