@@ -52,7 +52,8 @@ def command(
     of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
     the sums of its own readings, and have come to their quotient within the tolerance. Where the nodes agreed on the
     range of their readings, that is checked too, with each node's points; and where they drew the start, whether it is
-    what the reference draws; and where K was found by dcka run --k auto, the indices of every K. The exit code is 0 for
+    what the reference draws; and where K was found by dcka run --k auto, the indices of every K. Of a search for
+    anomalies: the distance, and what each node tells of its readings beyond. The exit code is 0 for
     PASS and 1 for PARTIAL and FAIL.
     """
     from dcka.config import State, find_network_file
@@ -80,12 +81,12 @@ def command(
 
 def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None]":
     """The verdict, and the data set of a run of which there can be a picture."""
-    from dcka.check import Chosen, check, check_score, check_seeding, check_survey
+    from dcka.check import Chosen, check, check_score, check_seeding, check_survey, check_tail
     from dcka.choosing.plan_score import SCORE
     from dcka.inject.dataset import Dataset
     from dcka.inject.readings import ReadingSet
     from dcka.runs.held import kept_here
-    from dcka.runs.plan import SEEDING, SURVEY
+    from dcka.runs.plan import SEEDING, SURVEY, TAIL
 
     if outcome.kind == SURVEY:
         return check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept)), None
@@ -94,15 +95,18 @@ def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None
         return check_seeding(outcome, dataset), None
     if outcome.kind == SCORE:
         return check_score(outcome, dataset), None
+    if outcome.kind == TAIL:
+        return check_tail(outcome, dataset, _before(outcome, kept, "clustering")), None
     chosen = Chosen.load(kept, outcome.run)
-    return check(outcome, dataset, _surveyed(dataset, kept), _seeded(outcome, kept), chosen), dataset
+    seeded = _before(outcome, kept, "seeding")
+    return check(outcome, dataset, _surveyed(dataset, kept), seeded, chosen), dataset
 
 
-def _seeded(outcome: "Outcome", kept: "State") -> "Outcome | None":
-    """The run in which the nodes drew the start, where it is kept here."""
+def _before(outcome: "Outcome", kept: "State", name: str) -> "Outcome | None":
+    """The run that the record names under `name`, where it is kept here: the draw of the start, or what it is about."""
     from dcka.runs.outcome import Outcome, OutcomeError
 
-    number = outcome.record.get("seeding")
+    number = outcome.record.get(name)
     try:
         return Outcome.load(kept, number) if isinstance(number, int) and number > 0 else None
     except OutcomeError:
