@@ -86,6 +86,20 @@ FILES = (
     "dcka_device/tls.py",
     "dcka_device/wifi.py",
 )
+# What only those nodes get whose node.json asks for it: by module of dcka_device.
+PARTS = {
+    "sensing": (
+        "dcka_core/sampling.py",
+        "dcka_core/segments.py",
+        "dcka_device/segment_files.py",
+        "dcka_device/sensing.py",
+    ),
+    "sensors.adc": ("dcka_device/sensors/adc.py",),
+    "sensors.bme280": ("dcka_device/sensors/bme280.py",),
+    "sensors.dht22": ("dcka_device/sensors/dht22.py",),
+    "sensors.ds18b20": ("dcka_device/sensors/ds18b20.py",),
+    "sensors.replay": ("dcka_device/sensors/replay.py",),
+}
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
 ASKED = (
     "dcka_core/forgetting.py",

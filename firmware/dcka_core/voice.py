@@ -46,6 +46,8 @@ class Voice:
         self._twin = 0
         self._wills = 0
         self.dropped: dict[str, int] = {}
+        # What parts that not every node has say of themselves, under their names.
+        self.also: dict[str, Any] = {}
         self.ledger = [0] * _LEDGER
         # What it was when the run's rows were taken.
         self._before = [0] * _LEDGER
@@ -68,6 +70,7 @@ class Voice:
 
     def _describe_self(self, status: "dict[str, Any]") -> None:
         """What a status says of the node, whatever it does."""
+        status.update(self.also)
         status["v"] = 1
         status["node"] = self._id
         status["boot"] = self._boot

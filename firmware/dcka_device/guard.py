@@ -27,6 +27,8 @@ _AT_REST_MS = 1800000
 # A start that lasted so long has come to something, even without a broker in reach.
 _WELL_MS = 120000
 _PAUSE_MS = 3000
+# The watchdog is fed at least so often, a quarter of what it waits.
+_LOOK_MS = 30000
 
 
 class Guard:
@@ -64,13 +66,17 @@ class Guard:
 
         return console, Radio(settings["wifi"], store, clock, jitter)
 
-    def alive(self, online: bool) -> None:
-        """The program turns; with a broker, or for two minutes already, this start has come to something."""
+    def alive(self, online: bool) -> int:
+        """The program turns; with a broker, or for two minutes already, this start has come to something.
+
+        The ms after which this has to be called again.
+        """
         if self._watchdog is not None:
             self._watchdog.feed()
         if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
             self._began = None
             _forget_starts()
+        return _LOOK_MS
 
 
 def run(folder: str) -> None:

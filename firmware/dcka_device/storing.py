@@ -23,9 +23,7 @@ _MISSING = 2
 _MADE = "points.new"
 
 
-def perform(
-    action: "Any", store: "Store", node: "Node", alive: "Callable[[], None]", now: int
-) -> "list[Any]":
+def perform(action: "Any", store: "Store", node: "Node", alive: "Callable[[], Any]", now: int) -> "list[Any]":
     """Do an APPEND, an ADOPT, a DROP or a MAKE; what the node then asks for.
 
     alive: called every now and then in what takes long.
@@ -105,7 +103,7 @@ def _held(store: "Store", node: "Node", now: int) -> "list[Any]":
 
 
 def make(
-    store: "Store", grid: "SurveyGrid", readings: "Points | None", alive: "Callable[[], None]"
+    store: "Store", grid: "SurveyGrid", readings: "Points | None", alive: "Callable[[], Any]"
 ) -> "Points | None":
     """Quantise the readings into the data file; the old one stays where that fails.
 
@@ -129,7 +127,7 @@ def _made(
     readings: "Points | None",
     store: "Store",
     node: "Node",
-    alive: "Callable[[], None]",
+    alive: "Callable[[], Any]",
     now: int,
 ) -> "list[Any]":
     """Make the points of a survey with the memory of the old ones, which are taken again where it fails."""

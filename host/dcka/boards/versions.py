@@ -20,6 +20,7 @@ from dcka.config import Config, node_wifi
 from dcka.emulation.build import NO_NATIVE_CODE, build
 from dcka.emulation.network import room_for, settings
 from dcka.errors import DckaError, UsageError
+from dcka.sensing.settings import sensor_parts, sensor_settings
 from dcka.topology import schedule
 from dcka_core.voice import VERSION
 
@@ -110,7 +111,7 @@ def wanted_version(
     BuildError where the firmware does not compile.
     """
     broker = _broker(config, node, secrets)
-    built = build(march=march or NO_NATIVE_CODE, source=source)
+    built = build(parts=sensor_parts(config.sensors), march=march or NO_NATIVE_CODE, source=source)
     files = {str(path): (built.folder / path).read_bytes() for path in built.files}
     boot_py, main_py = (files.pop(name) for name in _BOOTED)
     if broker.tls and broker.ca is not None:
@@ -149,6 +150,7 @@ def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -
     record |= {"node": node, "broker": broker.for_node(node), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
         record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
+    record |= sensor_settings(config.sensors)
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 

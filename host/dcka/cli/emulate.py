@@ -21,6 +21,7 @@ from dcka.cli.options import (
 )
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
+from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dcka.emulation.air import Faults
     from dcka.emulation.cpython import CPythonNetwork
     from dcka.emulation.micropython import MicroPythonNetwork
-    from dcka.emulation.network import NodeFailure
+    from dcka.emulation.network import Additions, NodeFailure
     from dcka.emulation.supervisor import Supervisor
 
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         "dcka emulate --runtime cpython      all in one Python process: for many nodes, or without MicroPython",
         "dcka emulate --nodes 1-3,7          some here, the others elsewhere, or on boards",
         "dcka emulate --heap 112K --broker mqtt://192.168.1.10",
+        "dcka emulate --replay readings.csv  the sensors of the network file read this",
         "dcka emulate --loss 0.2             every fifth message between them is lost, at random",
     ),
 )
@@ -55,6 +57,10 @@ if TYPE_CHECKING:
     "--drift", type=float, default=0.0, metavar="SHARE",
     help="Give each node a clock of its own, up to so much wrong; 0.02 at most.",
 )  # fmt: skip
+@click.option(
+    "--replay", type=click.Path(path_type=Path), metavar="FILE.csv",
+    help="Stands for the nodes' sensors.  [default: the network file's]",
+)  # fmt: skip
 @radio_options
 @network_option
 @broker_option
@@ -65,6 +71,7 @@ def command(
     heap: str | None,
     nodes: str | None,
     drift: float,
+    replay: Path | None,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -87,8 +94,37 @@ def command(
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
     clocks, faults = drifting(ids, drift), faults_of(**radio)
+    additions = _sensed(config, ids, replay, output)
     url = broker_of(config, state_of(config, state), broker)
-    return _emulate(config, ids, kind, clocks, url, faults, output)
+    return _emulate(config, ids, kind, clocks, additions, url, faults, output)
+
+
+def _sensed(config: "Config", ids: tuple[int, ...], replay: Path | None, output: Output) -> "Additions":
+    """What the nodes get of [sensors]: the file that stands for their devices. Nothing without devices."""
+    from dcka.emulation.network import Additions
+    from dcka.sensing.replay import replay_files
+    from dcka.sensing.settings import REPLAY_FILE, sensor_parts, sensor_settings
+
+    sensors = config.sensors
+    file = replay
+    if file is None and sensors.replay is not None:
+        file = (config.file.parent if config.file else Path()) / sensors.replay
+    if not sensors.devices:
+        if file is not None:
+            raise UsageError(
+                "a replay stands for sensors, and [sensors] has no devices: name their columns there"
+            )
+        return Additions()
+    if file is None:
+        output.say("note: nodes on this computer have no pins: without [sensors] replay they sense nothing")
+        return Additions()
+    # The split is over all nodes, of which some may be elsewhere.
+    contents = replay_files(file, config.ids, sensors, config.data)
+    return Additions(
+        sensor_parts(sensors, replayed=True),
+        sensor_settings(sensors, replayed=True),
+        {node: {REPLAY_FILE: contents[node]} for node in ids},
+    )
 
 
 def _emulate(
@@ -96,6 +132,7 @@ def _emulate(
     ids: tuple[int, ...],
     kind: str,
     clocks: dict[int, int],
+    additions: "Additions",
     url: "BrokerUrl",
     faults: "Faults",
     output: Output,
@@ -106,7 +143,10 @@ def _emulate(
     with Connection(url, config.network.name, role="emulate") as connection:
         watched = Supervisor(connection, ids, _shower(output), output.say, output.warn)
         watched.require_free()
-        with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
+        with (
+            _air(url, faults, output) as heard_at,
+            _network(kind, config, ids, clocks, additions, heard_at) as running,
+        ):
             begun = time.monotonic()
             missing = watched.await_online(running)
             with told_to_end() as told:
@@ -191,7 +231,12 @@ def _runtime(wanted: str, output: Output) -> str:
 
 
 def _network(
-    kind: str, config: "Config", ids: tuple[int, ...], clocks: dict[int, int], url: "BrokerUrl"
+    kind: str,
+    config: "Config",
+    ids: tuple[int, ...],
+    clocks: dict[int, int],
+    additions: "Additions",
+    url: "BrokerUrl",
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
 
@@ -199,9 +244,13 @@ def _network(
     if kind == "cpython":
         from dcka.emulation.cpython import CPythonNetwork
 
-        return CPythonNetwork(config.network.name, ids, url, max_message=room, clocks=clocks)
+        return CPythonNetwork(
+            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions
+        )
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
-    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room, clocks=clocks)
+    return MicroPythonNetwork(
+        config.network.name, ids, url, heap=size, max_message=room, clocks=clocks, additions=additions
+    )

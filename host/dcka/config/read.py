@@ -15,6 +15,7 @@ from dcka.config.sections import (
     EmulationSection,
     NetworkSection,
     RunSection,
+    SensorsSection,
     TopologySection,
     WifiSection,
     keys_of,
@@ -53,6 +54,7 @@ class Config:
     data: DataSection
     emulation: EmulationSection
     wifi: WifiSection
+    sensors: SensorsSection
     graph: Graph
     source: Source = field(repr=False)
 
@@ -146,6 +148,7 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"so no step would come to its end; raise max_slots"
         )
     require_addresses(parts["wifi"], len(network.nodes), source)
+    _require_pace(parts["sensors"], source)
     graph = _graph(network.nodes, topology, source)
     if run.schedule == "gossip":
         _require_slots(graph, run, source)
@@ -155,6 +158,15 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"the nodes are {named_ids(network.nodes)}"
         )
     return Config(file=file, graph=graph, source=source, **{**parts, "network": network})
+
+
+def _require_pace(sensors: SensorsSection, source: Source) -> None:
+    for device in sensors.devices:
+        if sensors.every_s < device.least_s:
+            raise UsageError(
+                f"{source.stated('sensors', 'every_s', sensors.every_s)}: a {device.driver} needs {device.least_s} s "
+                f"between two measurements"
+            )
 
 
 def _require_known_section(section: str, table: object, source: Source) -> None:

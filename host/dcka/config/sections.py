@@ -9,7 +9,7 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcka.config import addresses, checks
+from dcka.config import addresses, checks, sensors
 from dcka.config.broker_address import EMBEDDED, broker_check
 from dcka.config.checks import Check
 from dcka.topology.families import KINDS
@@ -261,6 +261,53 @@ class WifiSection:
     )
 
 
+@dataclass(frozen=True)
+class SensorsSection:
+    """What nodes measure. Without devices they sense nothing. `keep_days`: 0 = as long as there is room.
+
+    `replay`: the file as it stands there; None for none.
+    """
+
+    devices: tuple[sensors.Device, ...] = key(
+        [],
+        sensors.devices(),
+        "What is wired to each node, a table a device; columns are names with their decimal places. Such as\n"
+        '[{ driver = "bme280", sda = 21, scl = 22, columns = { temperature = 2, humidity = 1 } }]\n'
+        "The file docs/sensors.md has the drivers and their keys. [] = nodes get their readings by dcka inject.",
+    )
+    every_s: int = key(60, checks.whole(1, 86_400), "Seconds between two readings.")
+    sync_every: int = key(
+        10,
+        checks.whole(1, 100),
+        "So many readings wait in memory before they are written to flash: a power cut costs them, and each\n"
+        "write wears the flash (dcka bench store).",
+    )
+    keep_days: int = key(
+        0, checks.whole(0, 3_650), "Older readings are dropped; 0 = not before the room is needed."
+    )
+    keep_kb: int = key(
+        1024,
+        checks.whole(64, 65_536),
+        "So much of the flash is for readings; beyond it the oldest are dropped.",
+    )
+    reserve_kb: int = key(
+        384,
+        checks.whole(64, 65_536),
+        "So much of the flash is left free, for the data of a clustering and a new version of the program.",
+    )
+    replay: Path | None = key(  # noqa: RUF009 - a field, as the others
+        None,
+        checks.path(),
+        "Nodes on this computer have no pins: they read the columns from this CSV instead, from this folder.",
+        example="readings.csv",
+    )
+
+    @property
+    def columns(self) -> tuple[sensors.Column, ...]:
+        """Those of all devices, in the order of a reading."""
+        return tuple(column for device in self.devices for column in device.columns)
+
+
 SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "run": RunSection,
@@ -268,6 +315,7 @@ SECTIONS: dict[str, type] = {
     "data": DataSection,
     "emulation": EmulationSection,
     "wifi": WifiSection,
+    "sensors": SensorsSection,
 }
 
 

@@ -16,6 +16,7 @@ _TITLES = {
     "data": "How a table of readings becomes the nodes' data.",
     "emulation": "Nodes on this computer.",
     "wifi": "How boards join the network.",
+    "sensors": "What nodes measure, and keep on their flash.",
 }
 
 

@@ -22,7 +22,7 @@ from dcka.broker.url import CA_FILE, BrokerUrl
 from dcka.emulation import wrong_clock
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
-from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
+from dcka.emulation.network import CONFIG_FILE, Additions, NodeFailure, checked_ids, require_node, settings
 from dcka.emulation.tracebacks import last_place, last_traceback, with_real_names
 from dcka.errors import UsageError
 from dcka.processes import Child, ProcessGroup
@@ -159,7 +159,7 @@ class MicroPythonNetwork:
     `folder` keeps the nodes' folders (`folder/ID`); without it they are temporary. `heap` is MicroPython's
     heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
     `firmware` is a finished build (default: the firmware, built for this machine). `clocks`: by id, by how many
-    millionths a node's clock is fast.
+    millionths a node's clock is fast. `additions`: what not every network's nodes have.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535, for a heap that is no size, and for an
     encrypted broker without the file of its authority.
@@ -177,6 +177,7 @@ class MicroPythonNetwork:
         keepalive: int = 10,
         firmware: Build | None = None,
         clocks: Mapping[int, int] | None = None,
+        additions: Additions | None = None,
     ) -> None:
         if not re.fullmatch(r"[1-9][0-9]{0,8}[kKmM]?", heap):
             raise UsageError(f"a heap is a number of bytes such as 112K or 1M, not {heap!r}")
@@ -185,7 +186,8 @@ class MicroPythonNetwork:
         self._folder = folder
         self._firmware = firmware
         self._broker = broker
-        self._config = settings(network, broker, max_message, keepalive)
+        self._additions = additions or Additions()
+        self._config = {**settings(network, broker, max_message, keepalive), **self._additions.settings}
         self._clocks = dict(clocks or {})
         self._ca = broker.ca if broker.tls else None
         self._nodes: dict[int, MicroPythonNode] = {}
@@ -209,7 +211,7 @@ class MicroPythonNetwork:
         state = available()
         if not state:
             raise EmulationError(str(state.reason))
-        made = self._firmware or build()
+        made = self._firmware or build(parts=self._additions.parts)
         try:
             base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
@@ -253,6 +255,8 @@ class MicroPythonNetwork:
             config.touch(mode=0o600)  # it may hold the broker's password
             own = {**self._config, "node": node.node, "broker": self._broker.for_node(node.node)}
             config.write_text(json.dumps(own), encoding="utf-8")
+            for name, content in self._additions.files.get(node.node, {}).items():
+                (node.folder / name).write_bytes(content)
             if node.node in self._clocks:
                 wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:

@@ -2,8 +2,8 @@
 
 import random
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.errors import EmulationError
@@ -26,6 +26,17 @@ class NodeFailure:
     exit_code: int
     sentence: str
     output: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What not every network's nodes have. `parts`: of the firmware. `settings`: of node.json. `files`: by node and by
+    name, what lies in its folder when it first starts.
+    """
+
+    parts: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    files: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)
 
 
 def checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
