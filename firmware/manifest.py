@@ -72,7 +72,6 @@ FILES = (
     "dcka_core/tree.py",
     "dcka_core/tree_messages.py",
     "dcka_core/voice.py",
-    "dcka_core/window.py",
     "dcka_device/config.py",
     "dcka_device/connector.py",
     "dcka_device/console.py",
@@ -91,6 +90,8 @@ PARTS = {
     "sensing": (
         "dcka_core/sampling.py",
         "dcka_core/segments.py",
+        "dcka_core/window.py",
+        "dcka_core/windows.py",
         "dcka_device/segment_files.py",
         "dcka_device/sensing.py",
     ),
@@ -106,6 +107,7 @@ ASKED = (
     "dcka_core/score_record.py",
     "dcka_core/seeding_record.py",
     "dcka_core/starts.py",
+    "dcka_core/survey_grid.py",
     "dcka_core/tail_record.py",
     "dcka_core/tree.py",
 )

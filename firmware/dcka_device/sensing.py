@@ -8,6 +8,7 @@ import time
 
 from dcka_core.sampling import LOOK_MS, Sampler
 from dcka_core.segments import Segments
+from dcka_core.windows import Windows
 from dcka_device.segment_files import SegmentFiles
 
 TYPE_CHECKING = False
@@ -53,6 +54,7 @@ class Sensing:
         self._sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
         self._clock = clock
         node.also["sensing"] = self._sampler.report
+        node.others["window"] = Windows(segments, store.load)
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)
 
     def alive(self, online: bool) -> int:

@@ -16,6 +16,7 @@ from dcka.config.sections import (
     NetworkSection,
     RunSection,
     SensorsSection,
+    StreamSection,
     TopologySection,
     WifiSection,
     keys_of,
@@ -55,6 +56,7 @@ class Config:
     emulation: EmulationSection
     wifi: WifiSection
     sensors: SensorsSection
+    stream: StreamSection
     graph: Graph
     source: Source = field(repr=False)
 

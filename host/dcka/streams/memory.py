@@ -1,0 +1,77 @@
+"""Where a stream was: kept in the state folder, so that it goes on after the host or the broker has restarted."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dcka.config import State
+from dcka.errors import DckaError
+
+Json = dict[str, Any]
+_FILE = "stream.json"
+_WINDOWS = "windows"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`window`: the last window's number. `until`: where the last clustering's window ended, in seconds since 2020; 0
+    before the first. `run`: that clustering. `centres`: K·n levels, `weights`: K, what its clusters weigh. `grid`: what the
+    levels are on: bits, low, width.
+    """
+
+    window: int = 0
+    until: int = 0
+    run: int = 0
+    n: int = 0
+    centres: list[int] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
+    grid: list[Any] = field(default_factory=list)
+
+    @property
+    def k(self) -> int:
+        """The clusters that it remembers; 0 before the first clustering."""
+        return len(self.weights)
+
+
+def recall(state: State) -> Memory:
+    """What `keep` kept; a fresh memory where there is none. Raises DckaError where it is damaged."""
+    file = state.folder / _FILE
+    kept = state.read(file)
+    if kept is None:
+        return Memory()
+    try:
+        if not isinstance(kept, dict) or kept.pop("v") != 1:
+            raise ValueError("of another version")
+        memory = Memory(**kept)
+        if len(memory.centres) != memory.k * memory.n or not all(
+            type(number) is int for number in [memory.window, memory.until, *memory.centres, *memory.weights]
+        ):
+            raise ValueError("its parts do not fit together")
+    except (KeyError, TypeError, ValueError) as error:
+        raise DckaError(
+            f"{file} is no memory of a stream ({error}); remove it, and the stream begins anew"
+        ) from error
+    return memory
+
+
+def keep(state: State, memory: Memory) -> None:
+    """Keep it, in the place of the last. Raises StateError where the disk refuses."""
+    state.write(state.folder / _FILE, {"v": 1, **asdict(memory)})
+
+
+def window_file(state: State, run: int) -> Path:
+    """The record of the data set that run `run` of a stream is about."""
+    return state.folder / _WINDOWS / f"{run}.json"
+
+
+def keep_window(state: State, run: int, dataset: Json, before: Json | None) -> None:
+    """Keep what `run` is about, and `before`, what it took over from the clustering before, None for the first."""
+    state.write(window_file(state, run), {"v": 1, "dataset": dataset, "before": before})
+
+
+def recall_window(state: State, run: int) -> tuple[Json, Json | None] | None:
+    """(the data set's record, what went before) of a run; None where it is of no stream. Raises StateError."""
+    kept = state.read(window_file(state, run))
+    if not isinstance(kept, dict) or not isinstance(kept.get("dataset"), dict):
+        return None
+    return kept["dataset"], kept.get("before")
