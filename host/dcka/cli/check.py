@@ -10,7 +10,7 @@ from dcka.cli.output import Output
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
-    from dcka.check import Surveyed, Verdict
+    from dcka.check import Streamed, Surveyed, Verdict
     from dcka.config import State
     from dcka.inject.dataset import Dataset
     from dcka.runs.outcome import Outcome
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-partial", is_flag=True, help="Exit code 0 also where nodes were missing, and all else is right."
 )
+@click.option(
+    "--nodes", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Of a stream: the nodes' flash, as dcka emulate --folder keeps it; readings are nowhere else.",
+)  # fmt: skip
 @network_option
 @state_option
 @json_option
@@ -42,6 +46,7 @@ def command(
     run: int | None,
     picture: Path | None,
     allow_partial: bool,
+    nodes: Path | None,
     network: Path | None,
     state: Path | None,
     output: Output,
@@ -61,7 +66,7 @@ def command(
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
     outcome = Outcome.load(kept, run)
-    verdict, dataset = _judged(outcome, kept)
+    verdict, dataset = _judged(outcome, kept, nodes)
     if picture is not None and dataset is None:
         raise UsageError(
             f"run {outcome.run} is a {outcome.kind}, of which there is no picture: draw the run that came after it"
@@ -79,7 +84,7 @@ def command(
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
 
 
-def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None]":
+def _judged(outcome: "Outcome", kept: "State", nodes: Path | None) -> "tuple[Verdict, Dataset | None]":
     """The verdict, and the data set of a run of which there can be a picture."""
     from dcka.check import Chosen, check, check_score, check_seeding, check_survey, check_tail
     from dcka.choosing.plan_score import SCORE
@@ -90,7 +95,7 @@ def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None
 
     if outcome.kind == SURVEY:
         return check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept)), None
-    dataset = Dataset.load(kept.folder)
+    dataset, streamed = _dataset(outcome, kept, nodes)
     if outcome.kind == SEEDING:
         return check_seeding(outcome, dataset), None
     if outcome.kind == SCORE:
@@ -99,14 +104,37 @@ def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None
         return check_tail(outcome, dataset, _before(outcome, kept, "clustering")), None
     chosen = Chosen.load(kept, outcome.run)
     seeded = _before(outcome, kept, "seeding")
-    return check(outcome, dataset, _surveyed(dataset, kept), seeded, chosen), dataset
+    return check(outcome, dataset, _surveyed(dataset, kept), seeded, chosen, streamed), dataset
+
+
+def _dataset(outcome: "Outcome", kept: "State", nodes: Path | None) -> "tuple[Dataset, Streamed | None]":
+    """What the run was about: what was injected last; or of a stream, what the nodes' own readings make."""
+    from dcka.check import Streamed, window_of_nodes
+    from dcka.inject.dataset import Dataset
+    from dcka.streams.memory import recall_window
+
+    window = recall_window(kept, outcome.dataset)
+    if window is None:
+        return Dataset.load(kept.folder), None
+    if nodes is None:
+        raise UsageError(
+            f"run {outcome.run} is of a stream, and its readings are on the nodes alone: with emulated ones, name the "
+            "folder that dcka emulate --folder keeps with --nodes"
+        )
+    record, before = window
+    dataset, made = window_of_nodes(nodes, record)
+    previous = _kept_run(kept, None if before is None else before.get("run"))
+    return dataset, Streamed(record, made, before, previous)
 
 
 def _before(outcome: "Outcome", kept: "State", name: str) -> "Outcome | None":
     """The run that the record names under `name`, where it is kept here: the draw of the start, or what it is about."""
+    return _kept_run(kept, outcome.record.get(name))
+
+
+def _kept_run(kept: "State", number: object) -> "Outcome | None":
     from dcka.runs.outcome import Outcome, OutcomeError
 
-    number = outcome.record.get(name)
     try:
         return Outcome.load(kept, number) if isinstance(number, int) and number > 0 else None
     except OutcomeError:

@@ -61,6 +61,10 @@ if TYPE_CHECKING:
     "--replay", type=click.Path(path_type=Path), metavar="FILE.csv",
     help="Stands for the nodes' sensors.  [default: the network file's]",
 )  # fmt: skip
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep the nodes' flash there, over restarts; dcka check --nodes reads it.  [default: none is kept]",
+)  # fmt: skip
 @radio_options
 @network_option
 @broker_option
@@ -72,6 +76,7 @@ def command(
     nodes: str | None,
     drift: float,
     replay: Path | None,
+    folder: Path | None,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -96,7 +101,7 @@ def command(
     clocks, faults = drifting(ids, drift), faults_of(**radio)
     additions = _sensed(config, ids, replay, output)
     url = broker_of(config, state_of(config, state), broker)
-    return _emulate(config, ids, kind, clocks, additions, url, faults, output)
+    return _emulate(config, ids, kind, clocks, additions, folder, url, faults, output)
 
 
 def _sensed(config: "Config", ids: tuple[int, ...], replay: Path | None, output: Output) -> "Additions":
@@ -133,6 +138,7 @@ def _emulate(
     kind: str,
     clocks: dict[int, int],
     additions: "Additions",
+    folder: Path | None,
     url: "BrokerUrl",
     faults: "Faults",
     output: Output,
@@ -145,7 +151,7 @@ def _emulate(
         watched.require_free()
         with (
             _air(url, faults, output) as heard_at,
-            _network(kind, config, ids, clocks, additions, heard_at) as running,
+            _network(kind, config, ids, clocks, additions, folder, heard_at) as running,
         ):
             begun = time.monotonic()
             missing = watched.await_online(running)
@@ -236,6 +242,7 @@ def _network(
     ids: tuple[int, ...],
     clocks: dict[int, int],
     additions: "Additions",
+    folder: Path | None,
     url: "BrokerUrl",
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
@@ -245,12 +252,19 @@ def _network(
         from dcka.emulation.cpython import CPythonNetwork
 
         return CPythonNetwork(
-            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions
+            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions, folder=folder
         )
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
     return MicroPythonNetwork(
-        config.network.name, ids, url, heap=size, max_message=room, clocks=clocks, additions=additions
+        config.network.name,
+        ids,
+        url,
+        heap=size,
+        max_message=room,
+        clocks=clocks,
+        additions=additions,
+        folder=folder,
     )

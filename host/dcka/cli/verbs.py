@@ -28,6 +28,7 @@ VERBS: dict[str, Verb] = {
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
     "anomalies": Verb("dcka.cli.anomalies", "Find the readings that are far from every centre.", CLUSTERING),
+    "stream": Verb("dcka.cli.stream", "Cluster what the nodes sense, again and again.", CLUSTERING),
     "check": Verb(
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dcka.anomalies import find
 from dcka.config import Config, State
 from dcka.errors import DckaError, UsageError
 from dcka.mqtt.connection import Connection, Message
@@ -126,8 +127,8 @@ class Stream:
         self._connection.publish("dataset", dataset, retain=True)
         room = {node: status.max_message for node, status in held.items() if status.max_message}
         found = Survey(held, dataset, self._last_number(inbox), room)
+        keep_window(self._state, dataset, self._before(memory, window))
         made = self._plan(part, dataset, memory, window, found)
-        keep_window(self._state, made.number, dataset, self._before(memory, window))
         outcome = run(
             self._connection, made, limit_s=self._limit_s, ready_s=self._ready_s, on_event=self._tell
         )
@@ -135,6 +136,20 @@ class Stream:
         moved = self._remember(outcome, memory, window) if outcome.finished else None
         empty = tuple(node for node in part.config.ids if not held[node].rows)
         return Clustering(window, dataset, part, empty, outcome, moved, made.notes)
+
+    def anomalies(self, made: Clustering, tail_ppm: int, reveal: int, on_event: OnEvent) -> Outcome:
+        """The run in which the nodes that took part agree on the tail about its centres; kept. Raises as `find`."""
+        room = {
+            node: int(one["max_message"])
+            for node, one in made.outcome.statuses.items()
+            if "max_message" in one
+        }
+        outcome = find(
+            self._connection, made.part.config, made.dataset, made.outcome.run + 1, made.outcome, tail_ppm,
+            reveal=reveal, max_message=room, limit_s=self._limit_s, on_event=on_event,
+        )  # fmt: skip
+        outcome.save(self._state)
+        return outcome
 
     # ---- the window ----
 

@@ -1,5 +1,6 @@
 """Where a stream was: kept in the state folder, so that it goes on after the host or the broker has restarted."""
 
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ from dcka.errors import DckaError
 Json = dict[str, Any]
 _FILE = "stream.json"
 _WINDOWS = "windows"
+_ID = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
 class Memory:
     """`window`: the last window's number. `until`: where the last clustering's window ended, in seconds since 2020; 0
-    before the first. `run`: that clustering. `centres`: K·n levels, `weights`: K, what its clusters weigh. `grid`: what the
-    levels are on: bits, low, width.
+    before the first. `run`: that clustering. `centres`: K·n levels, `weights`: K, what its clusters weigh. `grid`: what
+    the levels are on: bits, low, width.
     """
 
     window: int = 0
@@ -59,19 +61,19 @@ def keep(state: State, memory: Memory) -> None:
     state.write(state.folder / _FILE, {"v": 1, **asdict(memory)})
 
 
-def window_file(state: State, run: int) -> Path:
-    """The record of the data set that run `run` of a stream is about."""
-    return state.folder / _WINDOWS / f"{run}.json"
+def window_file(state: State, dataset: str) -> Path:
+    """The record of the data set of this id, 16 hex digits, that runs of a stream were about."""
+    return state.folder / _WINDOWS / f"{dataset}.json"
 
 
-def keep_window(state: State, run: int, dataset: Json, before: Json | None) -> None:
-    """Keep what `run` is about, and `before`, what it took over from the clustering before, None for the first."""
-    state.write(window_file(state, run), {"v": 1, "dataset": dataset, "before": before})
+def keep_window(state: State, dataset: Json, before: Json | None) -> None:
+    """Keep the record of a window's data set, and `before`, what its clustering took over, None for the first."""
+    state.write(window_file(state, dataset["dataset"]), {"v": 1, "dataset": dataset, "before": before})
 
 
-def recall_window(state: State, run: int) -> tuple[Json, Json | None] | None:
-    """(the data set's record, what went before) of a run; None where it is of no stream. Raises StateError."""
-    kept = state.read(window_file(state, run))
+def recall_window(state: State, dataset: str) -> tuple[Json, Json | None] | None:
+    """(the record of this data set, what went before); None where it is of no stream. Raises StateError."""
+    kept = state.read(window_file(state, dataset)) if _ID.fullmatch(dataset) else None
     if not isinstance(kept, dict) or not isinstance(kept.get("dataset"), dict):
         return None
     return kept["dataset"], kept.get("before")

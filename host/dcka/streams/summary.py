@@ -63,7 +63,8 @@ def when(seconds: int) -> str:
 
 
 def _headline(record: Mapping[str, Any]) -> str:
-    what = f"window {record['window']} to {when(record['until'])} UTC, run {record['run']}: {record['points']:,} readings"
+    until = when(record["until"])
+    what = f"window {record['window']} to {until} UTC, run {record['run']}: {record['points']:,} readings"
     if not record["finished"]:
         return f"{what}, did not finish: {record['reason']}"
     without = f", without {named(record['missing'])} in all of it or a part" if record["missing"] else ""
