@@ -78,8 +78,8 @@ def command(
 
         title = f"{dataset.name}, run {outcome.run}"
         record["picture"] = draw_run(dataset, [panel(verdict, verdict.kind)], picture, title=title).absolute()
-    nodes = f"{len(outcome.members)} node{'s' if len(outcome.members) != 1 else ''}"
-    lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
+    count = f"{len(outcome.members)} node{'s' if len(outcome.members) != 1 else ''}"
+    lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {count}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
 
