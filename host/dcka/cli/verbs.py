@@ -88,6 +88,11 @@ BENCH_VERBS: dict[str, Verb] = {
     "engine": Verb(
         "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
     ),
+    "anomalies": Verb(
+        "dcka.cli.bench.anomalies",
+        "What nodes find of labelled events, beside a central K-means.",
+        CLUSTERING,
+    ),
     "scale": Verb("dcka.cli.bench.scale", "Many nodes: time, beside the bare messages, and memory.", NETWORK),
     "faults": Verb("dcka.cli.bench.faults", "What goes wrong, and that no result is.", NETWORK),
     "soak": Verb("dcka.cli.bench.soak", "Run after run with random faults; nothing leaks.", NETWORK),
