@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # The longest time between two calls: the node's clock may be set meanwhile.
 LOOK_MS = 1000
+# The node's clock and its ticks are not the same: the second may begin a little later than was thought.
+_AGAIN_MS = 10
 
 
 class SensorError(CoreError):
@@ -58,6 +60,8 @@ class Sampler:
         self._next_s: int | None = None
         # While a measurement is under way: when it began, and when it can be read.
         self._began_s = 0
+        # The tick that is taken for the begin of that second: the next samples keep to it.
+        self._beat: int | None = None
         self._ready: int | None = None
         self._failed: dict[str, int] = {}
         self._erased = -1
@@ -88,14 +92,31 @@ class Sampler:
             self._start(now, time_s)
             if self._ready is not None:
                 return max(0, min(ticks.diff(self._ready, now), LOOK_MS))
-        # The part of a second that has gone of this one is the same then: no reading slips into the second after.
-        return min((self._next_s - time_s) * 1000, LOOK_MS)
+        return self._rest(now, self._next_s)
 
     def sync(self) -> None:
         """What waits goes to flash now: before a sleep, or a window."""
         self._guarded(self._sync)
 
+    def _rest(self, now: int, next_s: int) -> int:
+        """The ms until that second begins, LOOK_MS at most; a few where it should have begun already."""
+        ahead = next_s - self._began_s
+        if self._beat is None or not 0 <= ahead <= self._every_s:
+            return LOOK_MS
+        return max(_AGAIN_MS, min(ticks.diff(ticks.add(self._beat, ahead * 1000), now), LOOK_MS))
+
+    def _keep_time(self, now: int, time_s: int) -> None:
+        """A sample begins. Each at the same part of its second: with what a turn is late added up, one would slip into
+        the second after."""
+        passed = time_s - self._began_s
+        beat = now
+        if self._beat is not None and 0 < passed <= self._every_s:
+            beat = ticks.add(self._beat, passed * 1000)
+        self._beat = beat if 0 <= ticks.diff(now, beat) < 1000 else now
+        self._began_s = time_s
+
     def _start(self, now: int, time_s: int) -> None:
+        self._keep_time(now, time_s)
         wait = 0
         for sensor in self._sensors:
             try:
@@ -103,7 +124,6 @@ class Sampler:
             except (SensorError, OSError) as error:
                 self._fail(sensor, error)
                 return
-        self._began_s = time_s
         if wait:
             self._ready = ticks.add(now, wait)
         else:

@@ -55,6 +55,8 @@ _MOST_VARINT = 5
 # What CRC-32 gives over anything with its own CRC-32 behind it, whatever the start value.
 _SOUND = 0x2144DF1C
 _NEVER = -0x7FFFFFFF
+# ENOSPC
+_NO_SPACE = 28
 
 
 class Segments:
@@ -252,19 +254,20 @@ class Segments:
         )
         head += self._text
         head += pack("<I", crc32(head))
-        # Whatever comes of it, this number is used.
-        self._last = number
-        self._first = self._first or number
+        newest = self._last
         while True:
+            # Whatever comes of it, this number is used: part of it may be there, and is passed over.
+            self._last = number
+            self._first = self._first or number
             try:
                 self._files.append(number, head + bytes(self._sealed(len(head))))
                 break
-            except OSError:
-                if self._first == number:
+            except OSError as error:
+                # Fuller than it seemed, for others write, too. A flash that refuses otherwise costs no old readings.
+                if error.errno != _NO_SPACE or self._first > newest:
                     raise
-                # Fuller than it seemed: others write, too. What may be there of it is passed over.
                 self._drop_first()
-                self._last = number = number + 1
+                number += 1
                 head = self._renumbered(head, number)
         self._position = len(head) + size
         self._synced()
@@ -371,8 +374,9 @@ class Segments:
                         yield found
             finally:
                 stream.close()
-        for found in _rows(waits, 0, len(waits), row, since_s, until_s):
-            yield found
+        if waits:
+            for found in _rows(waits, 0, len(waits), row, since_s, until_s):
+                yield found
 
     def _head(self, number: int) -> "tuple[Any, ...] | None":
         """What _HEAD says and then the columns' text; None where this is no segment of that number."""

@@ -37,6 +37,8 @@ class Guard:
     def __init__(self) -> None:
         self._watchdog = _watchdog(_WATCHDOG_MS)
         self._began: Any = time.ticks_ms()
+        # What is done last, however the program ends but for a power cut: functions that may raise OSError.
+        self.at_end: list[Any] = []
 
     def parts(
         self,
@@ -78,20 +80,35 @@ class Guard:
             _forget_starts()
         return _LOOK_MS
 
+    def end(self) -> None:
+        """The program has ended."""
+        for work in self.at_end:
+            try:
+                work()
+            except OSError as error:
+                print("dcka: %s" % error)
+        self.at_end = []
+
 
 def run(folder: str) -> None:
     """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C."""
+    guard = None
     try:
         try:
             _count_start()
             from dcka_device.shell import main
 
-            main(folder, Guard())
+            guard = Guard()
+            main(folder, guard)
         except Exception as error:
             _report(error)
+            if guard:
+                guard.end()
             # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
             time.sleep_ms(_PAUSE_MS)
     except KeyboardInterrupt:
+        if guard:
+            guard.end()
         _watchdog(_AT_REST_MS)
         _forget_starts()
         print("dcka: stopped")

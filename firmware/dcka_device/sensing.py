@@ -55,6 +55,8 @@ class Sensing:
         self._clock = clock
         node.also["sensing"] = self._sampler.report
         node.others["window"] = Windows(segments, store.load)
+        if self._guard:
+            self._guard.at_end.append(self._sampler.sync)
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)
 
     def alive(self, online: bool) -> int:

@@ -8,19 +8,24 @@ class Cut(Exception):
 
 
 class MemoryFiles:
-    """size: bytes in all. cut_at: so many bytes can still be written, then the power goes in the midst of an append."""
+    """size: bytes in all. broken: appends fail, whatever the room. cut_at: so many bytes can still be written, then
+    the power goes in the midst of an append.
+    """
 
     def __init__(self, size=1 << 20, cut_at=None):
         self.files = {}
         self.space = size
         self.cut_at = cut_at
         self.appends = 0
+        self.broken = False
 
     def list(self):
         return list(self.files)
 
     def append(self, number, payload):
         self.appends += 1
+        if self.broken:
+            raise OSError(5)
         payload = bytes(payload)
         if self.cut_at is not None and len(payload) > self.cut_at:
             self.files[number] = self.files.get(number, b"") + payload[: self.cut_at]

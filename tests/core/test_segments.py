@@ -165,6 +165,20 @@ def test_the_oldest_go_where_room_runs_low():
     assert found == expected(770 - len(found), 770) and found
 
 
+def test_a_flash_that_refuses_costs_no_old_reading():
+    files = MemoryFiles()
+    segments = Segments(files, COLUMNS, 200)
+    fill(segments, 0, 70)
+    files.broken = True
+    segments.append(*reading(70))
+    for _ in range(5):
+        raises(OSError, segments.sync)
+    assert held(segments) == expected(0, 71)
+    files.broken = False
+    segments.sync()
+    assert held(Segments(files, COLUMNS, 200)) == expected(0, 71)
+
+
 def test_no_room_at_all_is_told_and_what_waits_waits_on():
     files = MemoryFiles(0)
     segments = Segments(files, COLUMNS)

@@ -177,6 +177,13 @@ BAD_VALUES = [
     ("wifi", 'gateway = "router"', ['"router"', 'an IPv4 address such as "192.168.1.1"']),
     ("wifi", 'dns = "::1"', ['"::1"', 'an IPv4 address such as "192.168.1.1"']),
     ("wifi", "awake_cap_s = -1", ["-1", "0 to 86400"]),
+    ("stream", "range = { t = [5, 5] }", ["t = [5, 5]", "[low, high]"]),
+    ("stream", 'range = "0-50"', ['"0-50"', "{ temperature = [-10, 50] }"]),
+    ("stream", "window = 24", ["24", '"90s", "30m", "24h" or "7d"']),
+    ("stream", 'window = "1w"', ['"1w"', '"24h"']),
+    ("stream", 'half_life = "0h"', ['"0h"', '"24h"']),
+    ("stream", 'every = "20y"', ['"20y"', '"24h"']),
+    ("stream", "drift = 0", ["0", "1e-06 to 1"]),
 ]
 
 

@@ -32,7 +32,6 @@ class Sensor:
         self._scale = 10 ** settings["decimals"][0]
         self._bus: Any = DS18X20(onewire.OneWire(machine.Pin(settings["pin"])))
         self._rom: bytes | None = bytes.fromhex(settings["rom"]) or None
-        self._named = self._rom is not None
 
     def start(self) -> int:
         """Begin a conversion, of all that are on the bus."""

@@ -52,6 +52,7 @@ BOARD_VERBS: dict[str, Verb] = {
     ),
     "image": Verb("dcka.cli.board.image", "Write MicroPython, firmware and data in one go.", FIRST),
     "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
+    "readings": Verb("dcka.cli.board.readings", "What a board's sensors have measured.", LATER),
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
@@ -85,6 +86,7 @@ BENCH_VERBS: dict[str, Verb] = {
     "memory": Verb(
         "dcka.cli.bench.memory", "What heap a node needs: by part, and the smallest that passes.", CLUSTERING
     ),
+    "store": Verb("dcka.cli.bench.store", "What keeping readings costs the flash, in years.", NETWORK),
     "engine": Verb(
         "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
     ),

@@ -16,7 +16,7 @@ MAX_PIN = 54
 """The highest GPIO of the family (ESP32-P4). Which of them a chip has, `dcka.boards.pins` knows."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,31}")
-_ROM = re.compile(r"(10|22|28)[0-9a-f]{14}")
+_ROM = re.compile(r"(22|28)[0-9a-f]{14}")
 _READING = 2**31
 
 
