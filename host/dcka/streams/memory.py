@@ -45,7 +45,8 @@ def recall(state: State) -> Memory:
         if not isinstance(kept, dict) or kept.pop("v") != 1:
             raise ValueError("of another version")
         memory = Memory(**kept)
-        if len(memory.centres) != memory.k * memory.n or not all(
+        shape = memory.k * memory.n == len(memory.centres) and bool(memory.k) == bool(memory.n)
+        if not shape or not all(
             type(number) is int for number in [memory.window, memory.until, *memory.centres, *memory.weights]
         ):
             raise ValueError("its parts do not fit together")

@@ -1,6 +1,6 @@
 """A window: which of their own readings nodes make points of, and on which range (docs/protocol.md, section 6)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -70,13 +70,25 @@ def range_of(config: Config) -> Range:
         low.append(bottom)
         spans.append(top - bottom)
     bits = bits_for(len(columns))
-    width = widths(spans, config.data.scale, None)
+    decimals = tuple(column.decimals for column in columns)
+    width = _one_width(spans, decimals) if config.data.scale == "one" else widths(spans, "minmax", None)
     levels = 2**bits - 1
     extents = tuple(min(levels, (2 * d * levels + w) // (2 * w)) for d, w in zip(spans, width, strict=True))
-    decimals = tuple(column.decimals for column in columns)
     whole = WholeGrid(tuple(low), width, extents, decimals, bits)
     grid = Grid.of_whole(whole, config.data.scale, ())  # type: ignore[arg-type]
     return Range(tuple(names), grid, tuple(spans))
+
+
+def _one_width(spans: Sequence[int], decimals: Sequence[int]) -> tuple[int, ...]:
+    """The widest range in the user's units for each column, in whole numbers of its own decimals: one step for all.
+
+    Where columns have other decimals, it is rounded up to what is a whole number in all of them.
+    """
+    finest = max(decimals)
+    widest = max(span * 10 ** (finest - own) for span, own in zip(spans, decimals, strict=True))
+    unit = 10 ** (finest - min(decimals))
+    widest = -(-widest // unit) * unit
+    return tuple(widest // 10 ** (finest - own) for own in decimals)
 
 
 def _fixed(value: float, decimals: int, name: str) -> int:
