@@ -53,8 +53,8 @@ class Node(Member):
         self._introduce(network, node, boot, nonce, max_message, runtime, vitals)
         self._hold_nothing(load)
         self._join_nothing(memory or {}, commit)
-        # Parts that not every node has, by the topic that they listen to: each with `take(payload)`, which may raise
-        # CoreError, and `due(node, now)`, the actions that it asks for after an event.
+        # Parts that not every node has, by the topic that they listen to: each with `take(payload)`, and with
+        # `due(node, now)`, the actions that it asks for after an event.
         self.others: dict[str, Any] = {}
         # A run may have become possible: looked at when the event is over.
         self._ripe = False

@@ -1,14 +1,12 @@
 """A window of a node's own readings, and the points that it makes of them (protocol, section 6, "Windows").
 
-Loaded by nodes that sense. The host says which readings, and on which range; the node makes its data file of them, and
-tells so by its status, as after a transfer.
+Loaded by `windows`, when there is one to be made.
 """
 
 from array import array
 from hashlib import sha256
 from json import loads
 
-from dcka_core.actions import MAKE
 from dcka_core.errors import CoreError
 from dcka_core.survey_grid import SurveyGrid
 
@@ -16,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, Protocol
-
-    from dcka_core.node import Node
 
     class Source(Protocol):
         """`segments.Segments`, or what reads as it does. n: numbers of a reading."""
@@ -36,68 +32,28 @@ _LIMIT = 1 << 31
 _KEYS = ("since", "until", "bits")
 
 
-class Windows:
-    """The newest window that a node has heard of, until its points are made; one of `Node.others`, under `window`.
+class Window:
+    """What a record of the topic `window` says. number: it grows. grid, readings: of the points that it asks for.
 
-    segments: where the readings are. dataset: of the window's points, b"" before the first window.
+    dataset: of the points, 8 bytes. Raises CoreError for a record that is none, or of other columns than the source.
     """
 
-    def __init__(self, segments: "Source") -> None:
-        self._segments = segments
-        self._number = 0
-        self.dataset = b""
-        # Why the newest can't be, until that was told.
-        self._refused = ""
-        self._grid: SurveyGrid | None = None
-        self._readings: WindowReadings | None = None
-
-    def take(self, payload: "bytes | memoryview") -> None:
-        """A record of the topic `window`; an older one than the last says nothing. Raises CoreError."""
-        if not payload:
-            return
+    def __init__(self, payload: "bytes | memoryview", segments: "Source") -> None:
         record = _object(payload)
-        number = _whole(record, "window", 1, (1 << 53) - 1)
-        if number <= self._number:
-            return
+        self.number = _whole(record, "window", 1, (1 << 53) - 1)
         since, until, bits = [_whole(record, key, 0, _MOST_TIME) for key in _KEYS]
         n = _whole(record, "n", 1, 512)
         if since >= until:
             raise CoreError("since is %d, and until %d" % (since, until))
-        if n != self._segments.n:
-            self._refused = "window %d is of %d columns, and this node senses %d" % (
-                number,
-                n,
-                self._segments.n,
-            )
-            raise CoreError(self._refused)
+        if n != segments.n:
+            raise CoreError("it is of %d columns, and this node senses %d" % (n, segments.n))
         if not 1 <= bits <= 15 or n * ((1 << bits) - 1) ** 2 >= _LIMIT:
             raise CoreError("bits is %d: too many for %d dimensions" % (bits, n))
         low = _list(record, "low", n, -(1 << 31))
         width = _list(record, "width", n, 1)
-        ranges = _list(record, "range", n, 0)
-        grid = SurveyGrid(bits, low, width, ranges)
-        readings = WindowReadings(self._segments, number, since, until)
-        self._number = number
-        self.dataset = grid.dataset(readings.dataset)
-        self._grid, self._readings = grid, readings
-
-    def due(self, node: "Node", now: int) -> "list[Any]":
-        """What makes the points, unless there are none to make, or a run that goes on needs the old ones."""
-        if self._refused:
-            words, self._refused = self._refused, ""
-            return node.data_failed(words, now)
-        if self._grid is None or self._readings is None or (node.session and not node.session.done):
-            return []
-        grid, readings = self._grid, self._readings
-        self._grid = self._readings = None
-        if node.points and node.points.dataset == self.dataset:
-            # The retained record again, after a restart.
-            return []
-        try:
-            readings.count_them()
-        except (OSError, CoreError) as error:
-            return node.data_failed("the readings of the window can't be read: %s" % error, now)
-        return [(MAKE, grid, readings)]
+        self.grid = SurveyGrid(bits, low, width, _list(record, "range", n, 0))
+        self.readings = WindowReadings(segments, self.number, since, until)
+        self.dataset = self.grid.dataset(self.readings.dataset)
 
 
 class WindowReadings:

@@ -8,6 +8,7 @@ import time
 
 from dcka_core.sampling import LOOK_MS, Sampler
 from dcka_core.segments import Segments
+from dcka_core.windows import Windows
 from dcka_device.segment_files import SegmentFiles
 
 TYPE_CHECKING = False
@@ -51,6 +52,7 @@ class Sensing:
         self.sampler = Sampler(sensors, segments, told["every_s"], told["sync_every"])
         self._clock = clock
         node.also["sensing"] = self.sampler.report
+        node.others["window"] = Windows(segments, store.load)
         if self._guard:
             self._guard.at_end.append(self.sampler.sync)
         return self._guard.parts(settings, boot, node, store, clock, jitter) if self._guard else (None, None)

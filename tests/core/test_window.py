@@ -9,8 +9,10 @@ from scenes import Scene
 from support import raises
 
 from dcka_core.errors import CoreError
+from dcka_core.parts import part
 from dcka_core.survey_grid import SurveyGrid
-from dcka_core.window import WindowReadings, Windows, readings_id
+from dcka_core.window import Window, WindowReadings, readings_id
+from dcka_core.windows import Windows
 
 
 class Taken:
@@ -58,7 +60,7 @@ class Sensing(Bus):
         self.taken = taken
 
     def born(self, machine):
-        machine.others["window"] = Windows(self.taken)
+        machine.others["window"] = Windows(self.taken, part)
 
 
 class Host:
@@ -73,10 +75,6 @@ class Host:
     def hear(self, payload):
         self.bus.publish("dcka/t/window", payload, True)
         self.bus.settle()
-
-    @property
-    def windows(self):
-        return self.bus.nodes[1].others["window"]
 
     @property
     def status(self):
@@ -96,7 +94,7 @@ def test_the_points_are_those_of_the_window():
     assert host.points == wanted(ROWS, 6000, 12000) and len(host.points) == 100
     node = host.bus.nodes[1]
     grid = SurveyGrid(15, [0, 0], [20000, 20000], [20000, 100])
-    assert node.points.dataset == host.windows.dataset == grid.dataset(readings_id(3, 6000, 12000))
+    assert node.points.dataset == grid.dataset(readings_id(3, 6000, 12000))
     # Twice through: the head of the file says how many there are.
     assert host.taken.passes == 2
 
@@ -196,14 +194,15 @@ def test_segments_that_cannot_be_read_are_a_problem_of_the_node():
 
     host = Host(Worn([]))
     host.hear(record())
-    assert "can't be read" in host.status["problem"]
+    assert "the window can't be made: 5" in host.status["problem"]
 
 
 def test_a_window_of_other_columns_is_told_of():
     host = Host(ROWS)
     host.hear(record(n=3, low=[0] * 3, width=[1] * 3, range=[1] * 3))
-    assert host.status["problem"] == "window 3 is of 3 columns, and this node senses 2"
-    assert host.status["dropped"] == {"json": 1}
+    assert host.status["problem"] == "the window can't be made: it is of 3 columns, and this node senses 2"
+    host.hear(record(window=4))
+    assert len(host.points) == 100 and "problem" not in host.status
 
 
 def test_a_node_without_sensors_does_not_listen():
@@ -216,7 +215,6 @@ def test_a_node_without_sensors_does_not_listen():
 
 
 def test_records_that_are_refused():
-    windows = Windows(Taken(ROWS))
     for payload, words in (
         (b"{", "no JSON"),
         (b"[]", "no record"),
@@ -231,5 +229,4 @@ def test_records_that_are_refused():
         (record(width=[0, 1]), "width holds 0"),
         (record(range=[1, -1]), "range holds -1"),
     ):
-        assert words in str(raises(CoreError, windows.take, payload)), words
-        assert windows.dataset == b""
+        assert words in str(raises(CoreError, Window, payload, Taken(ROWS))), words

@@ -35,6 +35,14 @@ class Guard:
 class Node:
     def __init__(self):
         self.also = {}
+        self.others = {}
+
+
+class Store:
+    """Loads parts of the core, which no test here asks for."""
+
+    def load(self, name):
+        raise ValueError(name)
 
 
 class Time:
@@ -89,7 +97,8 @@ def test_a_node_senses_in_the_turns_of_its_loop():
             assert isinstance(watched, Sensing)
             # Before the node is there: the start.
             assert watched.alive(False) == 30000
-            assert watched.parts({}, 1, node, None, clock, None) == ("console", "radio")
+            assert watched.parts({}, 1, node, Store(), clock, None) == ("console", "radio")
+            assert list(node.others) == ["window"]
             for second in range(71):
                 fake.seconds = BEGIN + 220000000 + second
                 clock.now = 1000 * second
@@ -113,7 +122,7 @@ def test_an_emulated_node_has_no_guard():
         folder.write("replay.bin", b"")
         watched = with_parts(settings(), None)
         node = Node()
-        assert watched.parts({}, 1, node, None, fresh(), None) == (None, None)
+        assert watched.parts({}, 1, node, Store(), fresh(), None) == (None, None)
         assert watched.alive(True) <= 1000
         assert node.also["sensing"]["readings"] == 0
         clean(folder)

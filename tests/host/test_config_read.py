@@ -186,6 +186,13 @@ BAD_VALUES = [
     ("sleep", "battery_empty_mv = 0", ["0", "1 to 4999"]),
     ("sleep", "battery_full_mv = 5001", ["5001", "2 to 5000"]),
     ("sleep", "battery_full_mv = 1650", ["1650", "not more than battery_empty_mv"]),
+    ("stream", "range = { t = [5, 5] }", ["t = [5, 5]", "[low, high]"]),
+    ("stream", 'range = "0-50"', ['"0-50"', "{ temperature = [-10, 50] }"]),
+    ("stream", "window = 24", ["24", '"90s", "30m", "24h" or "7d"']),
+    ("stream", 'window = "1w"', ['"1w"', '"24h"']),
+    ("stream", 'half_life = "0h"', ['"0h"', '"24h"']),
+    ("stream", 'every = "20y"', ['"20y"', '"24h"']),
+    ("stream", "drift = 0", ["0", "1e-06 to 1"]),
 ]
 
 

@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     "--replay", type=click.Path(path_type=Path), metavar="FILE.csv",
     help="Stands for the nodes' sensors.  [default: the network file's]",
 )  # fmt: skip
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep the nodes' flash there, over restarts; dcka check --nodes reads it.  [default: none is kept]",
+)  # fmt: skip
 @radio_options
 @network_option
 @broker_option
@@ -75,6 +79,7 @@ def command(
     nodes: str | None,
     drift: float,
     replay: Path | None,
+    folder: Path | None,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -102,7 +107,7 @@ def command(
     clocks, faults = drifting(ids, drift), faults_of(**radio)
     additions = _sensed(config, ids, replay, output)
     url = broker_of(config, state_of(config, state), broker)
-    return _emulate(config, ids, kind, clocks, additions, url, faults, output)
+    return _emulate(config, ids, kind, clocks, additions, folder, url, faults, output)
 
 
 def _sensed(config: "Config", ids: tuple[int, ...], replay: Path | None, output: Output) -> "Additions":
@@ -139,6 +144,7 @@ def _emulate(
     kind: str,
     clocks: dict[int, int],
     additions: "Additions",
+    folder: Path | None,
     url: "BrokerUrl",
     faults: "Faults",
     output: Output,
@@ -151,7 +157,7 @@ def _emulate(
         watched.require_free()
         with (
             _air(url, faults, output) as heard_at,
-            _network(kind, config, ids, clocks, additions, heard_at) as running,
+            _network(kind, config, ids, clocks, additions, folder, heard_at) as running,
         ):
             begun = time.monotonic()
             missing = watched.await_online(running)
@@ -242,6 +248,7 @@ def _network(
     ids: tuple[int, ...],
     clocks: dict[int, int],
     additions: "Additions",
+    folder: Path | None,
     url: "BrokerUrl",
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
@@ -253,7 +260,7 @@ def _network(
         if config.sleep.deep:
             raise UsageError("[sleep] deep = true: only nodes of the runtime micropython sleep deeply")
         return CPythonNetwork(
-            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions
+            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions, folder=folder
         )
     from dcka.emulation.micropython import MicroPythonNetwork
 
@@ -269,4 +276,5 @@ def _network(
         clocks=clocks,
         additions=additions,
         sleep=sleep,
+        folder=folder,
     )

@@ -27,6 +27,8 @@ VERBS: dict[str, Verb] = {
     "emulate": Verb("dcka.cli.emulate", "Start the nodes on this computer.", NETWORK),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
+    "anomalies": Verb("dcka.cli.anomalies", "Find the readings that are far from every centre.", CLUSTERING),
+    "stream": Verb("dcka.cli.stream", "Cluster what the nodes sense, again and again.", CLUSTERING),
     "check": Verb(
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),
@@ -94,6 +96,11 @@ BENCH_VERBS: dict[str, Verb] = {
     "store": Verb("dcka.cli.bench.store", "What keeping readings costs the flash, in years.", NETWORK),
     "engine": Verb(
         "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
+    ),
+    "anomalies": Verb(
+        "dcka.cli.bench.anomalies",
+        "What nodes find of labelled events, beside a central K-means.",
+        CLUSTERING,
     ),
     "scale": Verb("dcka.cli.bench.scale", "Many nodes: time, beside the bare messages, and memory.", NETWORK),
     "faults": Verb("dcka.cli.bench.faults", "What goes wrong, and that no result is.", NETWORK),

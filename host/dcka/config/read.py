@@ -17,6 +17,7 @@ from dcka.config.sections import (
     RunSection,
     SensorsSection,
     SleepSection,
+    StreamSection,
     TopologySection,
     UpdateSection,
     WifiSection,
@@ -59,6 +60,7 @@ class Config:
     sensors: SensorsSection
     sleep: SleepSection
     update: UpdateSection
+    stream: StreamSection
     graph: Graph
     source: Source = field(repr=False)
 

@@ -9,7 +9,7 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcka.config import addresses, checks, sensors
+from dcka.config import addresses, checks, durations, sensors
 from dcka.config.broker_address import EMBEDDED, broker_check
 from dcka.config.checks import Check
 from dcka.topology.families import KINDS
@@ -309,6 +309,37 @@ class SensorsSection:
 
 
 @dataclass(frozen=True)
+class StreamSection:
+    """Clustering what nodes sense, again and again. Times are seconds. `range`: (column, low, high) of each column."""
+
+    range: durations.Ranges | None = key(  # noqa: RUF009 - a field, as the others
+        None,
+        durations.ranges(),
+        "The lowest and highest value of each column of [sensors]: what lies outside is clipped, and counted.",
+        example={"temperature": [-10, 50], "humidity": [0, 100]},
+    )
+    window: int = key(
+        "24h",
+        durations.duration(),
+        'How far back the readings go that a clustering is about: a time such as "90s", "30m", "24h" or "7d".',
+    )
+    half_life: int | None = key(
+        None,
+        durations.duration(),
+        "Instead of a window that slides: each reading counts once, and what was clustered before counts half as\n"
+        "much after so long.",
+        example="6h",
+    )
+    every: int = key("1h", durations.duration(), "The time from one clustering to the next.")
+    drift: float = key(
+        0.05,
+        checks.real(1e-6, 1, ", as a fraction of the widest column's range"),
+        "A centre that has moved farther since the last clustering, as a fraction of the widest column's range,\n"
+        "is told of.",
+    )
+
+
+@dataclass(frozen=True)
 class SleepSection:
     """Deep sleep between runs (docs/sleep.md). Voltages are those on the pin, behind a divider where there is one."""
 
@@ -416,6 +447,7 @@ SECTIONS: dict[str, type] = {
     "sensors": SensorsSection,
     "sleep": SleepSection,
     "update": UpdateSection,
+    "stream": StreamSection,
 }
 
 

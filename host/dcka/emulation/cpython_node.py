@@ -26,6 +26,7 @@ from dcka_core.session import COMMIT_FILE
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.ticks import PERIOD, diff
 from dcka_core.update import NO_VERSIONS, refusal
+from dcka_core.windows import Windows
 
 # Places in the node's ledger (protocol, section 7).
 _ASSOCIATIONS, _COMPUTING = 1, 6
@@ -102,6 +103,7 @@ class CPythonNode:
         if "sensors" in settings:
             self._sensing = Sensing(settings["sensors"], self._flash)
             self._node.also["sensing"] = self._sensing.report
+            self._node.others["window"] = Windows(self._sensing.segments, self._load)
         self._link = Link(settings, self._node.will(), self._loop, self._gates, self._turn)
         try:
             points = self._flash.points()

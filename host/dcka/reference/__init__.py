@@ -27,6 +27,7 @@ from dcka.reference.indices import Indices, indices
 from dcka.reference.mass import fraction_bits
 from dcka.reference.randoms import Stream
 from dcka.reference.seeding import Pick, distributed_plus_plus, exponential, offer, partition_labels
+from dcka.reference.segments import segment_readings
 from dcka.reference.starts import (
     kmeans_plus_plus,
     local_indices,
@@ -54,6 +55,7 @@ from dcka.reference.weights import (
     metropolis,
     predicted_rate,
 )
+from dcka.reference.window import ReadingsWindow, WindowPoints
 
 __all__ = [
     "DkmRun",
@@ -73,12 +75,14 @@ __all__ = [
     "Pick",
     "Rate",
     "ReadingsGrid",
+    "ReadingsWindow",
     "StepCheck",
     "Stream",
     "SurveyRun",
     "TailRun",
     "TreeRun",
     "TreeStep",
+    "WindowPoints",
     "assign",
     "bits_for",
     "check_jointly_connected",
@@ -117,6 +121,7 @@ __all__ = [
     "readings_grid",
     "remembered",
     "round_half_up",
+    "segment_readings",
     "shared_start",
     "snake_order",
     "sorted_order",

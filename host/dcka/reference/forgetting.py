@@ -34,7 +34,12 @@ def _halved(weight: int, whole: int, part: Fraction) -> int:
     def fits(w: int) -> bool:
         return w == 0 or ((2 * w - 1) ** q << p + whole * q) <= bound
 
-    low, high = 0, weight + 1
+    # Near what floats say, where that holds: a comparison takes numbers of some 100,000 digits.
+    near = int(weight * 2.0 ** -(whole + float(part)))
+    slack = 1 + (weight >> 48)
+    low, high = max(0, near - slack), min(weight + 1, near + 1 + slack)
+    if not fits(low) or fits(high):
+        low, high = 0, weight + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -28,7 +28,7 @@ from dcka.runs.again import Again
 from dcka.runs.blame import STALLED, missed
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
-from dcka.runs.plan import SURVEY, RunPlan, idle
+from dcka.runs.plan import SURVEY, TAIL, RunPlan, idle
 
 LIMIT_S = 120.0
 PREPARE_S = (
@@ -55,7 +55,7 @@ def run(
     is LIMIT_S where none is given, and longer where nodes keep slot time.
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
-    "step", "result" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
+    "step", "result", "event" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
     "rejected" (`topic`, `reason`), and twice a second "turn". Raises NotReady, before anything is published, where
     members are absent within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C
     included, the nodes are told that it is over.
@@ -89,6 +89,7 @@ class _Course:
             "result": self._take_result,
             "step": self._take_step,
             "commit": self._take_commit,
+            "event": self._take_event,
         }
         self.inbox = Inbox(connection, handlers, self._take_status, self._tell_rejected, self._restate)
         self._connection = connection
@@ -114,7 +115,7 @@ class _Course:
     def await_members(self, ready_s: float) -> None:
         """Everyone there, once, and with the data of the run. Raises NotReady."""
         self._connection.subscribe("run", "rows/+", "result/+", "step/+", "commit/+")
-        self._connection.subscribe("status/+")
+        self._connection.subscribe("status/+", *(["event/+"] if self._plan.kind == TAIL else []))
         await_online(self.inbox, self._members, ready_s)
         self.inbox.drain()
         about_readings, wanted = self._plan.kind == SURVEY, self._plan.dataset_id
@@ -280,6 +281,11 @@ class _Course:
         if record is not None:
             self._tell("step", record)
 
+    def _take_event(self, node: int, message: Message) -> None:
+        record = self._collector.take_event(node, message)
+        if record is not None:
+            self._tell("event", record)
+
     def _tell_rejected(self, topic: str, reason: str) -> None:
         self._tell("rejected", {"topic": topic, "reason": reason})
 
@@ -342,6 +348,7 @@ class _Course:
             results=dict(sorted(collector.results.items())),
             commits={node: payload.hex() for node, payload in sorted(collector.payloads.items())},
             steps=collector.steps,
+            events=collector.events,
             statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
             waiting=self._waiting,
             reason=self._reason,

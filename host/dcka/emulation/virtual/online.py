@@ -16,7 +16,7 @@ from dcka_core.member import RUN_FILE
 from dcka_core.points import Points
 from dcka_core.rota import read_pace
 from dcka_core.session import COMMIT_FILE
-from dcka_core.window import Windows
+from dcka_core.windows import Windows
 
 if TYPE_CHECKING:
     from array import array
@@ -30,7 +30,7 @@ LIVE_BYTES, FREE_BYTES = 50_000, 40_000
 JOIN_MS, RETRY_MS = 730, 3000
 # For the last answer to leave, before a board restarts.
 RESTART_MS = 300
-_OWN = ("time", "pace", "window")
+_OWN = ("time", "pace")
 
 
 class Online:
@@ -63,7 +63,7 @@ class Online:
             lambda: (LIVE_BYTES, FREE_BYTES),
             world.parts,
         )
-        self.windows = Windows(awake.segments)
+        self.core.others["window"] = Windows(awake.segments, world.parts)
         self._topics = dict.fromkeys(self.core.standing_topics())
         self._topics.update(dict.fromkeys(self._prefix + kind for kind in _OWN))
         points = board.flash.points()
@@ -134,14 +134,11 @@ class Online:
         """What the shell hears for itself, and not for the run."""
         awake = self._awake
         try:
-            if kind == "window":
-                self.windows.take(payload)
-            else:
-                record = json.loads(payload)
-                if kind == "pace":
-                    awake.rota.take_pace(read_pace(record))
-                elif awake.clock.hear(*read_beacon(record), awake.ticks()):
-                    self.heard_time = True
+            record = json.loads(payload)
+            if kind == "pace":
+                awake.rota.take_pace(read_pace(record))
+            elif awake.clock.hear(*read_beacon(record), awake.ticks()):
+                self.heard_time = True
         except (CoreError, ValueError):
             self.core.count("json")
         self._after()
@@ -155,9 +152,7 @@ class Online:
         self._after()
 
     def _after(self) -> None:
-        """What comes of an event: points of a new window, the next deadline, and whether to stay."""
-        for action in self.windows.due(self.core, self._awake.ticks()):
-            self._perform([action])
+        """What comes of an event: the next deadline, and whether to stay."""
         due = self.core.deadline()
         if due is not None and due != self._armed:
             self._armed = due
