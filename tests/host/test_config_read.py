@@ -193,6 +193,13 @@ BAD_VALUES = [
     ("stream", 'half_life = "0h"', ['"0h"', '"24h"']),
     ("stream", 'every = "20y"', ['"20y"', '"24h"']),
     ("stream", "drift = 0", ["0", "1e-06 to 1"]),
+    ("sensors", "devices = 5", ["5", "a list of devices", "adc, bme280, dht22, ds18b20"]),
+    ("sensors", "every_s = 0", ["0", "1 to 86400"]),
+    ("sensors", "sync_every = 101", ["101", "1 to 100"]),
+    ("sensors", "keep_days = -1", ["-1", "0 to 3650"]),
+    ("sensors", "keep_kb = 10", ["10", "64 to 65536"]),
+    ("sensors", "reserve_kb = 0", ["0", "64 to 65536"]),
+    ("sensors", "replay = 3", ["3", "the name of a file"]),
 ]
 
 

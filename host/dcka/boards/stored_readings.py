@@ -55,10 +55,10 @@ class BoardSegments:
         return io.BytesIO(self._contents[number])
 
     def append(self, number: int, payload: object) -> None:
-        raise BoardError("the readings on a board are read, never written")
+        raise io.UnsupportedOperation
 
     def remove(self, number: int) -> None:
-        raise BoardError("the readings on a board are read, never removed")
+        raise io.UnsupportedOperation
 
     def free(self) -> int:
         return 0
