@@ -16,6 +16,7 @@ _TITLES = {
     "data": "How a table of readings becomes the nodes' data.",
     "emulation": "Nodes on this computer.",
     "wifi": "How boards join the network.",
+    "update": "New versions of firmware and settings, over the air.",
 }
 
 

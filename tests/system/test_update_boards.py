@@ -1,0 +1,208 @@
+"""Updates on emulated boards: old to new, broken versions that go back, one node first, power that fails."""
+
+import contextlib
+import json
+from dataclasses import replace
+
+import pytest
+from board_bench import NETWORK
+from servers import LIMIT_S, free_port, running
+
+from dcka.boards import joining
+from dcka.boards.emulated import EmulatedBoard
+from dcka.boards.repl import Repl
+from dcka.boards.secrets import Secrets
+from dcka.boards.versions import air_version, wanted_version
+from dcka.cli import main
+from dcka.config import from_mapping
+from dcka.emulation.build import host_march
+from dcka.emulation.micropython import available
+from dcka.mqtt.connection import Connection
+from dcka.updates.delivery import State
+from dcka.updates.manifests import signed
+from dcka.updates.rollout import Rollout, Wishes
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(not available(), reason=str(available().reason)),
+]
+
+KEY = bytes(range(32))
+# As a board's, only quicker.
+LIMITS = {"stay_s": 1, "limit_s": 8, "starts": 1}
+WISHES = Wishes(join_s=LIMIT_S, patience_s=LIMIT_S)
+PLANTED = b"raise ValueError('planted')\n"
+
+
+def network(broker, nodes=1, **changes):
+    sections = {
+        "network": {"name": NETWORK, "nodes": nodes, "broker": str(broker)},
+        "topology": {"kind": "complete"},
+        "update": {**LIMITS, **changes},
+    }
+    return from_mapping(sections)
+
+
+def march():
+    return None if host_march() == "none" else host_march()
+
+
+@contextlib.contextmanager
+def boards_of(folder, broker, nodes=1):
+    """Boards that are nodes of the network and have joined: id → board."""
+    config = network(broker, nodes)
+    with contextlib.ExitStack() as stack:
+        boards = {}
+        for node in config.ids:
+            version = wanted_version(config, node, march(), Secrets(update=KEY))
+            files = {path.strip("/"): content for path, content in version.tree().items()}
+            mac = f"24:0a:c4:00:00:{node:02x}"
+            place = folder / f"board{node}"
+            boards[node] = stack.enter_context(EmulatedBoard(place, mac=mac, extra_files=files))
+        yield boards
+
+
+def planted(version, path):
+    """The version with a fault in one of its files."""
+    files = {name: content for name, content in version.files.items() if name != f"{path}.mpy"}
+    return replace(version, files=files | {f"{path}.py": PLANTED}, version="bad" + version.version[3:])
+
+
+def without_a_broker(version):
+    """The version that looks for its broker where there is none."""
+    settings = json.loads(version.files["config.json"])
+    settings["broker"]["port"] = free_port()
+    files = dict(version.files) | {"config.json": json.dumps(settings).encode()}
+    return replace(version, files=files, version="bad" + version.version[3:])
+
+
+def rolled_out(broker, nodes, version_for, wishes=WISHES):
+    """Update these nodes; `version_for`: (node, facts) → what each gets."""
+
+    def plan(node, facts):
+        version = version_for(node, facts)
+        if version.version == facts["version"]:
+            return None
+        return signed(version, NETWORK, node, facts["counter"] + 1, KEY)
+
+    with Connection(broker, NETWORK) as connection:
+        return Rollout(connection, nodes, plan, wishes).run()
+
+
+def test_a_board_gets_a_new_version_from_the_command_line(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    with running("embedded") as broker, boards_of(tmp_path, broker.address) as boards:
+        (tmp_path / "network.toml").write_text(
+            f'[network]\nname = "{NETWORK}"\nnodes = 1\nbroker = "{broker.address}"\n[topology]\nkind = "complete"\n'
+            "[update]\nstay_s = 1\nlimit_s = 30\n"
+        )
+        key = tmp_path / ".dcka" / "update.key"
+        key.parent.mkdir()
+        key.write_text(KEY.hex())
+        key.chmod(0o600)
+
+        def call(*arguments):
+            capfd.readouterr()
+            code = main(["update", *arguments, "--json"])
+            return code, json.loads(capfd.readouterr().out)
+
+        code, dry = call("--dry-run")
+        assert code == 0 and dry["nodes"]["1"]["state"] == "held" and dry["updated"] == 0
+        code, done = call()
+        assert code == 0, done
+        told = done["nodes"]["1"]
+        assert (told["state"], done["updated"], done["canary"]) == ("joined", 1, [1])
+        # The code is on the board; what is new are the settings, and the list of what there is.
+        assert told["sent"] == 2 and told["copied"] == told["files"] - 2
+        assert told["version"] == dry["nodes"]["1"]["version"] != told["before"]
+        code, again = call()
+        assert code == 0 and again["nodes"]["1"]["state"] == "current" and not again["updated"]
+        code, status = call("status")
+        assert code == 0 and status["nodes"]["1"]["version"] == told["version"]
+        assert status["nodes"]["1"]["state"] == "joined" and status["nodes"]["1"]["online"]
+        boards[1].power_off()
+        files = boards[1].files()
+    homes = {path.partition("/")[0] for path in files if path.startswith("fw-")}
+    assert len(homes) == 2 and f"fw-{told['version']}" in homes
+    settings = json.loads(files[f"fw-{told['version']}/node.json"])
+    assert settings["update"] == {"stay_s": 1, "limit_s": 30} and settings["node"] == 1
+    assert not {"main.old", "trial.txt", "rolled.txt"} & files.keys()
+
+
+@pytest.mark.parametrize("fault", ["cannot be loaded", "crashes after it has joined", "never joins"])
+def test_a_broken_version_goes_back_and_says_why(tmp_path, fault):
+    def broken(node, facts):
+        version = air_version(network(broker.address, limit_s=9), node, facts["mpy"])
+        if fault == "never joins":
+            return without_a_broker(version)
+        return planted(version, "dcka_device/" + ("guard" if fault == "cannot be loaded" else "version_word"))
+
+    with running("embedded") as broker, boards_of(tmp_path, broker.address):
+        outcome = rolled_out(broker.address, [1], broken)
+        told = outcome.nodes[1]
+        assert told.state is State.ROLLED_BACK, told
+        assert {"cannot be loaded": "planted", "never joins": "did not join within 9 s"}.get(
+            fault, "1 starts came to nothing, the last with ValueError: planted"
+        ) in told.reason
+        assert outcome.stopped == "node 1 went back to its last version"
+        # The same node takes one that is well: it runs what it ran, and says what it went back from until then.
+        good = rolled_out(
+            broker.address,
+            [1],
+            lambda node, facts: air_version(network(broker.address, limit_s=9), node, facts["mpy"]),
+        )
+        assert good.nodes[1].state is State.JOINED, good
+        assert good.nodes[1].facts["rolled_back"]["version"].startswith("bad")
+
+
+def test_the_first_that_goes_back_keeps_the_others_from_it(tmp_path):
+    with running("embedded") as broker, boards_of(tmp_path, broker.address, nodes=3):
+        config = network(broker.address, nodes=3, limit_s=9)
+
+        def mixed(node, facts):
+            return planted(air_version(config, node, facts["mpy"]), "dcka_device/guard")
+
+        outcome = rolled_out(broker.address, [1, 2, 3], mixed)
+        assert outcome.canary == (1,)
+        assert [outcome.nodes[node].state for node in (1, 2, 3)] == [
+            State.ROLLED_BACK,
+            State.HELD,
+            State.HELD,
+        ]
+        good = rolled_out(
+            broker.address,
+            [1, 2, 3],
+            lambda node, facts: air_version(config, node, facts["mpy"]),
+            replace(WISHES, canary=1, parallel=2, soak_s=0.5),
+        )
+        assert good.ok and good.canary == (1,), good
+
+
+def test_the_power_fails_in_an_update_and_the_same_call_ends_it(tmp_path):
+    with running("embedded") as broker, boards_of(tmp_path, broker.address) as boards:
+        config = network(broker.address, limit_s=9)
+
+        def new(node, facts):
+            # Sources, so that there is something to send.
+            return air_version(config, node, facts["mpy"], source=True)
+
+        board = boards[1]
+        for writes in (40, 400):
+            board.cut_after_writes(writes)
+            cut = rolled_out(broker.address, [1], new, replace(WISHES, patience_s=4.0))
+            assert cut.nodes[1].state is State.FAILED, cut
+            assert not board.on
+            board.power_on()
+            assert started(board) == "joined"
+        done = rolled_out(broker.address, [1], new)
+        assert done.ok and done.nodes[1].state is State.JOINED, done
+
+
+def started(board):
+    """The board has a whole version, and joins with it."""
+    repl = Repl(board.port)
+    try:
+        joining.wait_until_joined(repl.lines(LIMIT_S), LIMIT_S)
+        return "joined"
+    finally:
+        repl.close()
