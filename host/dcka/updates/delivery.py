@@ -90,6 +90,7 @@ class Delivery:
         self._want = -2
         self._next = 0
         self._damaged = 0
+        self._asked = False
         self._said_start = False
 
     @property
@@ -119,6 +120,7 @@ class Delivery:
 
     def begin(self, now: float) -> None:
         """Ask the node what it is."""
+        self._asked = True
         self._began = self._heard = now
         self.told.state = State.ASKING
         self._say(bytes([ASK]), now)
@@ -126,7 +128,7 @@ class Delivery:
     def end(self, state: State, reason: str, now: float) -> None:
         """It is over, this way."""
         self.told.state, self.told.reason = state, reason
-        self.told.seconds = now - self._began
+        self.told.seconds = now - self._began if self._asked else 0.0
 
     def look(self, now: float) -> None:
         """Send again what was not answered in time, or leave the node alone."""
