@@ -1,4 +1,4 @@
-"""The manifest of an update (protocol, section 8): is it genuine, is it for this node, and which files does it name."""
+"""The manifest of an update (protocol, section 9): is it genuine, is it for this node, and which files does it name."""
 
 from json import loads
 

@@ -1,4 +1,4 @@
-"""Takes a version over the air (protocol, section 8): manifest, files, the word to start it; what runs stays as it is.
+"""Takes a version over the air (protocol, section 9): manifest, files, the word to start it; what runs stays as it is.
 
 What has come lies on flash under its own name as soon as its SHA-256 was right. So after a restart the manifest is
 said again, and what is there is not asked for twice. The node asks, the host answers: one piece is on its way at a

@@ -134,8 +134,6 @@ def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None
         _forget_starts()
         print("dcka: stopped")
         return
-    except SystemExit:  # an update: main.py names another version now
-        pass
     except Exception:  # no memory even to tell what it was; the restart brings it back
         pass
     _restart()

@@ -50,9 +50,11 @@ def perform(action: "Any", store: "Store", node: "Node", alive: "Callable[[], An
 def _updated(payload: bytes, intake: "Any", node: "Node", alive: "Callable[[], None]") -> "list[Any]":
     """A message of an update; where it ends with a restart, nothing after this runs."""
     if intake is None:
-        # What was just given to the network has to leave the chip; then the guard restarts it.
+        from dcka_device.version_files import restart
+
+        # What was just given to the network has to leave the chip.
         time.sleep_ms(_LEAVE_MS)
-        raise SystemExit
+        restart()
     if intake.update is None:
         gc.collect()
         from dcka_device import updating

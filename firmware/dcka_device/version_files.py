@@ -234,6 +234,15 @@ def standing(home: str) -> "dict[str, Any]":
     return said
 
 
+def restart() -> None:
+    """Begin anew with what main.py names. Nothing after it runs."""
+    import machine
+
+    if hasattr(machine, "reset"):
+        machine.reset()
+    raise SystemExit  # a desktop's build without it
+
+
 def _no_room(sizes: "list[int]") -> str:
     block, blocks, free = os.statvfs(".")[1:4]
     if free > blocks:

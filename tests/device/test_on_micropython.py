@@ -20,6 +20,7 @@ MODULES = (
     "test_sensors",
     "test_sleep",
     "test_store",
+    "test_versions",
     "test_wifi",
     "test_wifi_sleep",
 )

@@ -200,6 +200,12 @@ BAD_VALUES = [
     ("sensors", "keep_kb = 10", ["10", "64 to 65536"]),
     ("sensors", "reserve_kb = 0", ["0", "64 to 65536"]),
     ("sensors", "replay = 3", ["3", "the name of a file"]),
+    ("update", "stay_s = -1", ["-1", "0 to 3600"]),
+    ("update", "limit_s = 4", ["4", "5 to 86400"]),
+    ("update", "starts = 0", ["0", "1 to 5"]),
+    ("update", "battery_pin = 49", ["49", "0 to 48"]),
+    ("update", "battery_permille = 999", ["999", "1000 to 100000"]),
+    ("update", 'battery_mv = "full"', ['"full"', "500 to 60000"]),
 ]
 
 
@@ -228,7 +234,7 @@ def test_every_key_has_a_bad_value_in_the_list_above():
         ("[run]\nnodes = 3", ["line 2", "nodes belongs under [network]"]),
         ("[run]\nqqq = 3", ["line 2", "qqq", "its keys are schedule, k,"]),
         ("\n[rum]\nk = 3", ["line 2", "unknown section [rum]", "did you mean [run]?"]),
-        ("[zzz]", ["line 1", "[zzz]", "[network], [run], [topology], [data], [emulation], [wifi]"]),
+        ("[zzz]", ["line 1", "[zzz]", "[network], [run], [topology], [data], [emulation], [wifi], [update]"]),
         ("k = 9", ["line 1", "k = 9 stands in no section", "[run]"]),
         ("qqq = 9", ["line 1", "qqq = 9", "[network], [run]"]),
         ("run = 5", ["line 1", "write [run], not run = 5"]),

@@ -20,6 +20,7 @@ _TITLES = {
     "sensors": "What nodes measure, and keep on their flash.",
     "sleep": "Nodes that sleep deeply between clusterings.",
     "stream": "Clustering what nodes sense, again and again.",
+    "update": "New versions of firmware and settings, over the air.",
 }
 
 

@@ -1,4 +1,4 @@
-"""One node's update: what was asked, what it answered, what is in flight (docs/protocol.md, section 8).
+"""One node's update: what was asked, what it answered, what is in flight (docs/protocol.md, section 9).
 
 A pure state machine but for the clock that is passed in: answers and the node's retained word go in, messages go out by
 `send`. Each message is said again until it is answered, through outages of node, broker and host alike.
@@ -91,6 +91,7 @@ class Delivery:
         self._want = -2
         self._next = 0
         self._damaged = 0
+        self._asked = False
         self._said_start = False
 
     @property
@@ -120,6 +121,7 @@ class Delivery:
 
     def begin(self, now: float) -> None:
         """Ask the node what it is."""
+        self._asked = True
         self._began = self._heard = now
         self.told.state = State.ASKING
         self._say(bytes([ASK]), now)
@@ -127,7 +129,7 @@ class Delivery:
     def end(self, state: State, reason: str, now: float) -> None:
         """It is over, this way."""
         self.told.state, self.told.reason = state, reason
-        self.told.seconds = now - self._began
+        self.told.seconds = now - self._began if self._asked else 0.0
 
     def look(self, now: float) -> None:
         """Send again what was not answered in time, or leave the node alone."""

@@ -1,4 +1,4 @@
-"""The manifest of a version for one node, and its signature (docs/protocol.md, section 8)."""
+"""The manifest of a version for one node, and its signature (docs/protocol.md, section 9)."""
 
 import hashlib
 import hmac

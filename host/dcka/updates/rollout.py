@@ -239,5 +239,9 @@ def standings(connection: Channel, nodes: Sequence[int], wait_s: float) -> dict[
 
     inbox = Inbox(connection, {"version": take})
     connection.subscribe("version/+", "status/+")
-    inbox.until(lambda: all(node in found for node in nodes), wait_s, "version/+", "status/+")
+
+    def all_said() -> bool:
+        return all(node in found and inbox.statuses.get(node) is not None for node in nodes)
+
+    inbox.until(all_said, wait_s, "version/+", "status/+")
     return {node: {**found.get(node, {}), "online": inbox.statuses.online(node)} for node in nodes}

@@ -1,4 +1,4 @@
-"""An update's messages on a simulated board, and what it says of its versions (protocol, section 8)."""
+"""An update's messages on a simulated board, and what it says of its versions (protocol, section 9)."""
 
 import json
 from typing import TYPE_CHECKING, Any
