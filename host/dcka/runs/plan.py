@@ -101,7 +101,12 @@ def plan(
     dataset = dict(dataset_record)
     if centres is not None:
         overrides = {**overrides, "k": len(centres)}
-    config = config.replaced("run", None, **overrides)
+    changed = {
+        name: value for name, value in overrides.items() if value not in (None, getattr(config.run, name))
+    }
+    if changed:
+        # Validates the whole file anew, which the part of a network that is there need not pass.
+        config = config.replaced("run", None, **changed)
     points = points_of(config, dataset)
     dimensions = _dimensions(dataset)
     require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))

@@ -13,13 +13,14 @@ from dcka.mqtt.statuses import ASLEEP, NodeStatus
 from dcka.runs.controller import run
 from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
 from dcka.runs.plan import idle, plan
-from dcka.topology import Graph
+from dcka.streams.members import Part, part_of
+from dcka.streams.window import Window
 from dcka.week.feed import Feed
 from dcka.week.judge import EXACT, UNFINISHED, judge
 from dcka.week.settings import WeekSettings
 from dcka.week.updating import AWAKE_S as UPDATING_S
 from dcka.week.updating import Updater
-from dcka.week.window import Window, range_of
+from dcka.week.window import range_of
 from dcka.week.witness import Witness
 
 # From the beginning of a clustering: so long all who are expected may take to show the window's points; then it goes on
@@ -66,9 +67,10 @@ class Host:
         self._witness = witness
         self._tell = tell
         self._range = range_of(feed)
+        self._config = _configuration(world, feed, settings)
         self._inbox = Inbox(self.channel, {}, self._take_status, on_reconnect=self._restate)
         self._window: Window | None = None
-        self._made: dict[int, int] = {}
+        self._held: dict[int, NodeStatus] = {}
         self._absences = Counter[int]()
         self._centres: list[list[int]] | None = None
         total = int(settings.days * DAY_S - WINDOW_S - LIMIT_S - 1) // settings.every_s
@@ -112,73 +114,61 @@ class Host:
     def _cluster(self, number: int) -> None:
         window = self._ask_for_window(number)
         deadline = self.channel.now() + WINDOW_S
-        while self.channel.now() < deadline and not self._expected() <= self._made.keys():
+        while self.channel.now() < deadline and not self._expected() <= self._held.keys():
             self._inbox.turn(deadline - self.channel.now())
-        members = self._linked(set(self._made))
+        part = part_of(self._config, self._held)
+        members = () if part is None else part.config.ids
         for node in self._feed.ids:
             self._absences[node] = 0 if node in members else self._absences[node] + 1
-        self._conclude(number, window, members)
+        self._conclude(number, window, part)
         self._done = number
         self._say_pace()
 
     def _expected(self) -> set[int]:
         return {node for node in self._feed.ids if self._absences[node] < FORGOTTEN}
 
-    def _conclude(self, number: int, window: Window, members: tuple[int, ...]) -> None:
+    def _conclude(self, number: int, window: Window, part: Part | None) -> None:
         """Run it, and have it judged."""
-        made = {node: self._made[node] for node in members}
-        if len(members) < 2 or sum(made.values()) < self._settings.k:
-            self._keep(number, members, UNFINISHED, "too few nodes have shown their points", 0)
+        members = () if part is None else part.config.ids
+        points = sum(self._held[node].rows for node in members)
+        if part is None or len(members) < 2 or points < self._settings.k:
+            self._keep(number, members, points, UNFINISHED, "too few nodes have shown their points")
             return
         try:
-            outcome = self._clustered(window, members)
+            outcome = self._clustered(window, part)
         except DckaError as error:
             # Nodes that have gone meanwhile, or the broker.
-            self._keep(number, members, UNFINISHED, str(error), 0)
+            self._keep(number, members, points, UNFINISHED, str(error))
             return
-        windows = {node: self._witness.window(node, window.dataset) for node in members}
-        verdict, reason = judge(outcome, self._feed.columns, self._range[0], windows)
+        windows = {node: self._witness.window(node, bytes.fromhex(window.dataset)) for node in members}
+        verdict, reason = judge(outcome, self._feed.columns, window.range.whole, windows)
         steps = 0
         if outcome.finished:
             commit = decode_commit(outcome, greatest_holder(outcome))
             steps = commit.step
             n = len(self._feed.columns)
             self._centres = [list(commit.centres[at : at + n]) for at in range(0, len(commit.centres), n)]
-        self._keep(number, members, verdict, reason, steps)
+        self._keep(number, members, points, verdict, reason, steps)
 
-    def _clustered(self, window: Window, members: tuple[int, ...]) -> Outcome:
+    def _clustered(self, window: Window, part: Part) -> Outcome:
+        held = {node: self._held[node] for node in part.config.ids}
         self._run += 2
         made = plan(
-            _configuration(self._world.network, self._feed.links, members, self._settings),
-            self._dataset_record(window, members),
+            part.config,
+            window.dataset_record(self._world.network, held),
             self._run,
-            max_message=dict.fromkeys(members, self._world.max_message),
+            max_message={node: status.max_message for node, status in held.items()},
             centres=self._centres,
             on_grid=True,
         )
         return run(self.channel, made, limit_s=LIMIT_S, ready_s=READY_S)
 
-    def _dataset_record(self, window: Window, members: tuple[int, ...]) -> dict[str, object]:
-        return {
-            "v": 1,
-            "dataset": window.dataset.hex(),
-            "name": "window",
-            "n": len(self._feed.columns),
-            "bits": window.grid.bits,
-            "nodes": {str(node): {"rows": self._made[node]} for node in members},
-        }
-
-    def _keep(self, number: int, members: tuple[int, ...], verdict: str, reason: str, steps: int) -> None:
-        points = sum(self._made.get(node, 0) for node in members)
+    def _keep(
+        self, number: int, members: tuple[int, ...], points: int, verdict: str, reason: str, steps: int = 0
+    ) -> None:
         kept = Clustering(number, members, verdict, "" if verdict == EXACT else reason, steps, points)
         self.clusterings.append(kept)
         self._tell(kept)
-
-    def _linked(self, there: set[int]) -> tuple[int, ...]:
-        """The largest part of those who are there that is linked."""
-        links = [link for link in self._feed.links.phases[0] if link[0] in there and link[1] in there]
-        parts = Graph.build(sorted(there), [links]).parts() if there else []
-        return max(parts, key=len, default=())
 
     # ---- what is published ----
 
@@ -187,9 +177,9 @@ class Host:
         # Who was cut off in the last run, and has come back, shall not go on waiting for the others.
         self.channel.publish("run", idle(self._run + 1), retain=True)
         until = self._world.start_s + round(self._begin_s(number))
-        window = Window(number + 1, until - self._settings.window_s, until, *self._range)
-        self._window, self._made = window, {}
-        self._witness.expect(window.dataset, window.since, window.until)
+        window = Window(number + 1, until - self._settings.window_s, until, self._range)
+        self._window, self._held = window, {}
+        self._witness.expect(bytes.fromhex(window.dataset), window.since, window.until)
         self.channel.publish("window", window.record(), retain=True)
         return window
 
@@ -214,18 +204,16 @@ class Host:
             self._absences[status.node] = min(self._absences[status.node], FORGOTTEN - 1)
         if not status.online or status.state == ASLEEP:
             # It was there, and is not any more: the others would be kept waiting for as long as it sleeps.
-            self._made.pop(status.node, None)
-        elif self._window is not None and status.dataset == self._window.dataset.hex():
-            self._made[status.node] = status.rows
+            self._held.pop(status.node, None)
+        elif self._window is not None and status.dataset == self._window.dataset:
+            self._held[status.node] = status
 
 
-def _configuration(network: str, links: Graph, members: tuple[int, ...], settings: WeekSettings) -> Config:
-    there = set(members)
-    own = [list(link) for link in links.phases[0] if link[0] in there and link[1] in there]
+def _configuration(world: World, feed: Feed, settings: WeekSettings) -> Config:
     return from_mapping(
         {
-            "network": {"name": network, "nodes": list(members)},
-            "topology": {"phases": [own]},
+            "network": {"name": world.network, "nodes": list(feed.ids)},
+            "topology": {"phases": [[list(link) for link in feed.links.phases[0]]]},
             "run": {"k": settings.k, "seed": settings.seed, "patience_ms": PATIENCE_MS, "schedule": "tree"},
         }
     )
