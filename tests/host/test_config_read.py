@@ -234,7 +234,14 @@ def test_every_key_has_a_bad_value_in_the_list_above():
         ("[run]\nnodes = 3", ["line 2", "nodes belongs under [network]"]),
         ("[run]\nqqq = 3", ["line 2", "qqq", "its keys are schedule, k,"]),
         ("\n[rum]\nk = 3", ["line 2", "unknown section [rum]", "did you mean [run]?"]),
-        ("[zzz]", ["line 1", "[zzz]", "[network], [run], [topology], [data], [emulation], [wifi], [update]"]),
+        (
+            "[zzz]",
+            [
+                "line 1",
+                "[zzz]",
+                "[network], [run], [topology], [data], [emulation], [wifi], [sensors], [sleep], [update], [stream]",
+            ],
+        ),
         ("k = 9", ["line 1", "k = 9 stands in no section", "[run]"]),
         ("qqq = 9", ["line 1", "qqq = 9", "[network], [run]"]),
         ("run = 5", ["line 1", "write [run], not run = 5"]),
