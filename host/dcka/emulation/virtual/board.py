@@ -37,7 +37,6 @@ class Board:
         self.meter = Meter(topic_bytes(world.network, [node]))
         self.rtc = b""
         self.powered = False
-        self.crashes = 0
         self.skipped = 0
         self.awake: Awake | None = None
         self._life: Life | None = None
@@ -141,7 +140,6 @@ class Board:
             self.world.timeline.after(RESTART_S * US_PER_S, self.power_on)
         except Exception as error:
             if not isinstance(error, BrokenVersion):
-                self.crashes += 1
                 self.world.watcher.crashed(self.id, error)
             self._end()
             self.rtc = b""

@@ -40,7 +40,6 @@ class Broker:
         self.retained: dict[str, bytes] = {}
         self.up = True
         self.refused = 0
-        self.wills = 0
         self._timeline = timeline
         self._air = air
         self._sessions: dict[int, Session] = {}
@@ -87,7 +86,6 @@ class Broker:
         for suffix in session.filters:
             self._hearers[suffix].pop(client, None)
         if with_will and session.will is not None:
-            self.wills += 1
             self.publish(client, *session.will, True)
 
     def go_away(self, forget: bool) -> None:

@@ -17,7 +17,6 @@ class Timeline:
 
     def __init__(self, on_advance: Callable[[float], None] = lambda now_s: None) -> None:
         self.now_us = 0
-        self.events = 0
         self._queue: list[tuple[int, int, Call]] = []
         self._count = 0
         self._on_advance = on_advance
@@ -46,7 +45,6 @@ class Timeline:
                 return enough()
             when, _, call = heapq.heappop(self._queue)
             self._advance(when)
-            self.events += 1
             call()
         return True
 
