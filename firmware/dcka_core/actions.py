@@ -21,3 +21,5 @@ MAKE = 8
 # (SLEEP, ms): take leave of the broker, so that it publishes no will, switch the radio off, and connect again when so
 # many ms have passed. Runs with slots alone; it is the last of an event's actions.
 SLEEP = 9
+# (UPDATE, payload, intake): a message of an update (`update.Update`, which the intake keeps), for a node with versions.
+UPDATE = 10

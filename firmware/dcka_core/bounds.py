@@ -36,6 +36,10 @@ def message_bound(run: "Run", groups: int = 1) -> int:
         # Point, id, E and T in pieces of three bytes at most; a row without is one byte.
         offer = 3 * (run.n + BESIDE) + run.k
         return max(commit, head + HASH_BYTES + 3 + members + offer + 10)
+    if run.kind == "tail":
+        # A count in each number of each row, and all points before them.
+        counts = run.k * (1 + run.n) * varint_bytes(run.points)
+        return max(commit, head + HASH_BYTES + 3 + members + counts + 10)
     if run.kind == "survey":
         return max(commit, head + HASH_BYTES + 3 + members + _survey_sums(run) + 10)
     largest = run.points * ((1 << run.bits) - 1)

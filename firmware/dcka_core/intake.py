@@ -2,10 +2,11 @@
 
 from hashlib import sha256
 
+from dcka_core import actions as ask
 from dcka_core.actions import ADOPT, APPEND, DROP
 from dcka_core.codec import Reader
 from dcka_core.errors import MessageError
-from dcka_core.messages import CHUNK, REMOVE
+from dcka_core.messages import CHUNK, REMOVE, UPDATE
 
 # In the place of the bits: readings that are not on a grid.
 _READINGS = 32
@@ -33,11 +34,15 @@ class Intake:
         self._tail = b""
         self._name = ""
         self._done = False
+        # The update that is under way, kept for who performs it.
+        self.update: Any = None
 
     def take(self, payload: "bytes | memoryview") -> "tuple[list[Any], dict[str, Any] | None]":
         """(actions, the answer; None where it comes from `finish`). MessageError where the chunk is malformed."""
         reader = Reader(payload)
         kind = reader.byte() ^ 1 << 4
+        if kind == UPDATE:
+            return [(ask.UPDATE, bytes(payload), self)], None
         if kind not in (CHUNK, REMOVE):
             raise MessageError("version")
         transfer = reader.integer(4)

@@ -19,6 +19,7 @@ EPOCH = 4
 CHUNK = 5
 CHANGE = 6
 REMOVE = 8
+UPDATE = 9
 
 # Flags of a commit.
 FINAL = 1

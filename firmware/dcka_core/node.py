@@ -53,6 +53,9 @@ class Node(Member):
         self._introduce(network, node, boot, nonce, max_message, runtime, vitals)
         self._hold_nothing(load)
         self._join_nothing(memory or {}, commit)
+        # Parts that not every node has, by the topic that they listen to: each with `take(payload)`, and with
+        # `due(node, now)`, the actions that it asks for after an event.
+        self.others: dict[str, Any] = {}
         # A run may have become possible: looked at when the event is over.
         self._ripe = False
         self._online = False
@@ -62,7 +65,7 @@ class Node(Member):
     def standing_topics(self) -> "list[str]":
         """What a node always listens to; on boot also every commit that is retained (rule 2)."""
         own = "/%d" % self._id
-        names = ["run", "rows" + own, "put" + own, "status" + own]
+        names = ["run", "rows" + own, "put" + own, "status" + own] + list(self.others)
         return [self._prefix + name for name in names + ([] if self.settled else ["commit/+"])]
 
     def deadline(self) -> "int | None":
@@ -179,6 +182,8 @@ class Node(Member):
             self._on_put(payload, now)
         elif kind == "status" and payload:
             self._on_own_status(_parse(payload), now)
+        elif kind in self.others:
+            self.others[kind].take(payload)
         elif payload:
             raise MessageError("stranger")
 
@@ -258,6 +263,8 @@ class Node(Member):
             self._publish_status(now)
             if session.run.kind == "survey":
                 session.make_points(self._memory.get("made"))  # type: ignore[union-attr]
+        for other in self.others:
+            self._out.extend(self.others[other].due(self, now))
         actions = list(self._out)
         # Cleared, not replaced: the session appends to this same list.
         del self._out[:]

@@ -7,8 +7,9 @@ if TYPE_CHECKING:
 
 def part(name: str) -> "Any":
     """The module of the part `name`: record, points, intake, starts, labels, tree, epochs, duty, quarantine, gossip,
-    survey, survey_grid, survey_points, seeding, score or indices. None for "", which only asks the shell to drop what
-    is loaded.
+    survey, survey_grid, survey_points, seeding, score, indices, tail, forgetting, forgetting_duty, window; or what
+    reads a record of theirs: slot_record, seeding_record, score_record, tail_record, prior_record. None for "", which
+    only asks the shell to drop what is loaded.
     """
     if not name:
         return None

@@ -4,6 +4,7 @@ A node drops this file once it has read them: the classes have no methods, so th
 """
 
 from dcka_core.errors import CoreError
+from dcka_core.parts import part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ _NUMBERS = (
     ("max_steps", 1, 1 << 20),
     ("patience_ms", 10, 1 << 24),
 )
-# Of the commits of a survey and a score (halves of 32 bits) and of a seeding (ids).
+# Of the commits of a survey, a score and a tail (halves of 32 bits) and of a seeding (ids).
 _STATE_BITS = 16
 # One text each: of a tuple's, every one would stay among the interpreter's names.
-_KINDS = "tree gossip survey seeding score idle"
+_KINDS = "idle tree gossip survey seeding score tail"
+# So many of them are read here alone; the part `<kind>_record` makes the record of another one such as these.
+_OWN = 4
 _STARTS = "local sorted snake partition shared kmeans++ given"
 # Whose centres are in the record.
 _DRAWN = "kmeans++ given"
@@ -52,9 +55,11 @@ class Run:
     rows.
     latest: what a step of the grid is in the unit in which nodes tell how far their latest reading is from its centre;
     0 where they don't.
-    scored: the centres that a score is about, K·n integers.
-    part: the part of the core that the run needs, "duty"
-    for `tree` in slots, which alone has slot_ms and period.
+    scored: the centres that a score or a tail is about, K·n integers. reveal: of a tail, how many of its readings a
+    node may say at most.
+    prior: as how many points each of the given centres counts; only where the record has it.
+    part: the part of the core that the run needs: its kind, "duty" for `tree` in slots, which alone has slot_ms and
+    period, and others where the record has `prior`.
     """
 
     number: int
@@ -88,6 +93,8 @@ class Run:
     scale: str
     grid_bits: int
     scored: "list[int]"
+    reveal: int
+    prior: "list[int]"
     slot_ms: int
     period: int
     latest: "int | float"
@@ -168,16 +175,11 @@ def read_run(record: "dict[str, Any]") -> Run:
     run.kind = _word(record, "kind", _KINDS.split())
     if run.kind == "idle":
         return run
+    beside = run.kind in _KINDS.split()[_OWN:]
     if run.kind == "survey":
         record = _with_shape(record, run)
-    elif run.kind == "seeding":
-        from dcka_core.seeding_record import with_shape
-
-        record = with_shape(record, _whole)
-    elif run.kind == "score":
-        from dcka_core.score_record import read_score
-
-        record = read_score(record, run, _whole, _numbers)
+    elif beside:
+        record = part(run.kind + "_record").read_run(record, run, _whole, _numbers)
     for key, low, high in _NUMBERS:
         setattr(run, key, _whole(record, key, low, high))
     if run.n * ((1 << run.bits) - 1) ** 2 >= 1 << 31:
@@ -194,7 +196,7 @@ def read_run(record: "dict[str, Any]") -> Run:
     if run.kind == "survey":
         run.grid_bits = run.bits
         run.data_bits, run.bits = 32, _STATE_BITS
-    elif run.kind in ("seeding", "score"):
+    elif beside:
         run.bits = _STATE_BITS
     run.init = _word(record, "init", _STARTS.split())
     run.centres = None
@@ -217,7 +219,9 @@ def read_run(record: "dict[str, Any]") -> Run:
             raise CoreError("root is %d: no member" % run.root)
         run.depth = _whole(record, "depth", 0, _MAX_ID)
         if "slot_ms" in record:
-            _slots().read_run(record, run, _whole)
+            part("slot_record").read_run(record, run, _whole, _numbers)
+        if "prior" in record:
+            part("prior_record").read_run(record, run, _whole, _numbers)
     else:
         _read_mass(record, run)
     return run
@@ -274,20 +278,13 @@ def read_rows(record: "dict[str, Any]") -> Rows:
         if "members" in record:
             rows.span = _whole(record, "members", 1, _MAX_ID)
         if "slots" in record:
-            rows.slots = _slots().read_rows(record["slots"], _whole, _numbers)
+            rows.slots = part("slot_record").read_rows(record["slots"], _whole, _numbers)
         return rows
     try:
         rows.phases = [(_shares(row["share"]), _hear(row["hear"])) for row in record["phases"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CoreError("phases: %r" % error)
     return rows
-
-
-def _slots() -> "Any":
-    """What only runs with slots need: a node without them does not even load how they are read."""
-    from dcka_core import slot_record
-
-    return slot_record
 
 
 def _shares(pairs: "list[list[int]]") -> "list[tuple[int, int]]":

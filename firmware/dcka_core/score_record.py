@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STATE = 10
 
 
-def read_score(record: "dict[str, Any]", run: "Run", whole: "Whole", numbers: "Numbers") -> "dict[str, Any]":
+def read_run(record: "dict[str, Any]", run: "Run", whole: "Whole", numbers: "Numbers") -> "dict[str, Any]":
     """The record with what follows from it: rows for each cluster and one more, a start of zeros, one step.
 
     Raises CoreError.

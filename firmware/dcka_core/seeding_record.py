@@ -5,10 +5,10 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    Whole = Callable[[dict[str, Any], str, int, int], int]
+    from dcka_core.record import Run
+    from dcka_core.slot_record import Numbers, Whole
 
 # Numbers of 16 bits that an offer has beside the n of its point: whose it is, three of E, four of T.
 BESIDE = 8
@@ -19,7 +19,7 @@ def shape(k: int, n: int) -> int:
     return max(k + (k + n - 1) // n, 1 + (BESIDE + n - 1) // n)
 
 
-def with_shape(record: "dict[str, Any]", whole: "Whole") -> "dict[str, Any]":
+def read_run(record: "dict[str, Any]", run: "Run", whole: "Whole", numbers: "Numbers") -> "dict[str, Any]":
     """The record with a step for each centre, and a state of zeros to start from. Raises CoreError."""
     k = whole(record, "k", 1, 1 << 15)
     n = whole(record, "n", 1, 512)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Numbers = Callable[[dict[str, Any], str, int, int], list[int]]
 
 
-def read_run(record: "dict[str, Any]", run: "Run", whole: "Whole") -> None:
+def read_run(record: "dict[str, Any]", run: "Run", whole: "Whole", numbers: "Numbers") -> None:
     """The length of a slot and the slots of a period. Raises CoreError."""
     run.slot_ms = whole(record, "slot_ms", 4, 1 << 23)
     run.period = whole(record, "period", 2, 24)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = "0.1.0"
+# What main.py and the versions that it starts expect of each other; a cable alone brings another main.py.
+START = 1
 # A second node of our id is told of until it has been silent for so many heartbeats.
 _TWIN_BEATS = 3
 # Places in the ledger (protocol, section 7).
@@ -46,6 +48,8 @@ class Voice:
         self._twin = 0
         self._wills = 0
         self.dropped: dict[str, int] = {}
+        # What parts that not every node has say of themselves, under their names.
+        self.also: dict[str, Any] = {}
         self.ledger = [0] * _LEDGER
         # What it was when the run's rows were taken.
         self._before = [0] * _LEDGER
@@ -68,6 +72,7 @@ class Voice:
 
     def _describe_self(self, status: "dict[str, Any]") -> None:
         """What a status says of the node, whatever it does."""
+        status.update(self.also)
         status["v"] = 1
         status["node"] = self._id
         status["boot"] = self._boot

@@ -1,5 +1,6 @@
 """node.json: who this node is and where its broker is."""
 
+import sys
 from json import load as load_json
 
 from dcka_core.errors import CoreError
@@ -7,6 +8,8 @@ from dcka_core.errors import CoreError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from dcka_device.guard import Guard
 
 _CONFIG_FILE = "node.json"
 
@@ -35,3 +38,16 @@ def read(folder: str = "") -> "dict[str, Any]":
     # Seconds: a node that froze is told offline after one and a half of it.
     config.setdefault("keepalive", 10)
     return config
+
+
+def with_parts(config: "dict[str, Any]", guard: "Guard | None") -> "Any":
+    """What is called in every turn of the loop: the guard, and around it what node.json names in `parts`.
+
+    Each is a module of dcka_device whose `main(config, guard)` gives what takes the guard's place, with its methods
+    `parts` and `alive`. So neither the loop nor a node without them has anything of them.
+    """
+    for name in config.get("parts", ()):
+        name = "dcka_device." + name
+        __import__(name)
+        guard = sys.modules[name].main(config, guard)
+    return guard

@@ -27,7 +27,10 @@ def say(text: str) -> None:
 class Console:
     """Compares what is with what was said last."""
 
-    def __init__(self, settings: "dict[str, Any]", boot: int) -> None:
+    def __init__(self, settings: "dict[str, Any]", boot: int, folder: str = "") -> None:
+        self._folder = folder
+        # Whether the broker knows which version this is.
+        self.told = False
         self._broker = settings["broker"]
         self._troubles: dict[str, int] = {}
         self._connecting = False
@@ -50,7 +53,14 @@ class Console:
             say("broker connecting " + self._address())
         if link.up and node.settled and not self._ready:
             self._ready = True
+            self.told = False
             say("ready")
+        if self._ready and not self.told:
+            self.told = True
+            if self._folder:
+                from dcka_device.version_word import tell
+
+                tell(link, node, self._folder)
 
     def _look_at_data(self, node: "Node") -> None:
         if node.problem.startswith("the data can't"):

@@ -27,14 +27,24 @@ _AT_REST_MS = 1800000
 # A start that lasted so long has come to something, even without a broker in reach.
 _WELL_MS = 120000
 _PAUSE_MS = 3000
+# A wake for a reading takes a second or two; one that hangs shall not empty the battery.
+_WAKE_MS = 20000
+# The watchdog is fed at least so often, a quarter of what it waits.
+_LOOK_MS = 30000
 
 
 class Guard:
     """`alive` is called in every turn of the program's loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "", last: str = "", back: "Callable[[str], None] | None" = None) -> None:
+        self._folder = folder
+        self._last = last
+        self._back = back
+        self._probation: Any = None
         self._watchdog = _watchdog(_WATCHDOG_MS)
         self._began: Any = time.ticks_ms()
+        # What is done last, however the program ends but for a power cut: functions that may raise OSError.
+        self.at_end: list[Any] = []
 
     def parts(
         self,
@@ -57,35 +67,69 @@ class Guard:
 
             # What they name is listened to from the start on, before a run's rows say the same.
             node.listen(read_rows(rows))
-        console = Console(settings, boot)
+        console = Console(settings, boot, self._folder)
+        if self._back:
+            from dcka_device.probation import Probation
+
+            self._probation = Probation(self._folder, self._last, self._back, settings, node, console, clock)
         if not settings.get("wifi"):
             return console, None
         from dcka_device.wifi import Radio
 
         return console, Radio(settings["wifi"], store, clock, jitter)
 
-    def alive(self, online: bool) -> None:
-        """The program turns; with a broker, or for two minutes already, this start has come to something."""
+    def alive(self, online: bool) -> int:
+        """The program turns; with a broker, or for two minutes already, this start has come to something.
+
+        The ms after which this has to be called again.
+        """
         if self._watchdog is not None:
             self._watchdog.feed()
         if self._began is not None and (online or time.ticks_diff(time.ticks_ms(), self._began) > _WELL_MS):
             self._began = None
             _forget_starts()
+        if self._probation is not None and self._probation.is_over():
+            self._probation = None
+        return _LOOK_MS
+
+    def end(self) -> None:
+        """The program has ended."""
+        for work in self.at_end:
+            try:
+                work()
+            except OSError as error:
+                print("dcka: %s" % error)
+        self.at_end = []
 
 
-def run(folder: str) -> None:
-    """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C."""
+def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None) -> None:
+    """Run the node whose files are in `folder`. Returns only where somebody presses Ctrl-C.
+
+    Where the version is on trial (trial.py): last is the folder to go back to, `back(reason)` does that.
+    """
+    guard = None
     try:
         try:
             _count_start()
+            if _has_slept():
+                _watchdog(_WAKE_MS)
+                # Only a node that sleeps deeply has it.
+                name = "dcka_device.waking"
+                __import__(name)
+                sys.modules[name].main(folder)
             from dcka_device.shell import main
 
-            main(folder, Guard())
+            guard = Guard(folder, last, back)
+            main(folder, guard)
         except Exception as error:
             _report(error)
+            if guard:
+                guard.end()
             # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
             time.sleep_ms(_PAUSE_MS)
     except KeyboardInterrupt:
+        if guard:
+            guard.end()
         _watchdog(_AT_REST_MS)
         _forget_starts()
         print("dcka: stopped")
@@ -116,6 +160,14 @@ def _count_start() -> None:
             file.write(str(failed + 1))
     except OSError as error:  # the flash is full: the program shall start all the same
         print("dcka: %s can't be written: %s" % (_FAILED_FILE, error))
+
+
+def _has_slept() -> bool:
+    """Whether this is the end of a sleep that the rota wanted (dcka_core/carry.py)."""
+    if not hasattr(machine, "RTC") or machine.reset_cause() != machine.DEEPSLEEP_RESET:
+        return False
+    found: bool = machine.RTC().memory()[:4] == b"dckS"
+    return found
 
 
 def _forget_starts() -> None:

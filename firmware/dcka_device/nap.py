@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from dcka_device.link import Link
     from dcka_device.wifi import Radio
 
-# The watchdog is fed at least so often, a quarter of what it waits.
-_PIECE_MS = 30000
 # How long the broker may take to close the connection: several times what a good-bye is on its way.
 _GOODBYE_MS = 200
 _DISCONNECT = b"\xe0\x00"
@@ -26,7 +24,7 @@ def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None"
     """
     begun = time.ticks_ms()
     if link.up and link.connector:
-        _take_leave(link.connector, time)
+        take_leave(link.connector, time)
     link.close()
     link.up = False
     wait = time.sleep_ms
@@ -37,13 +35,16 @@ def nap(rest_ms: int, link: "Link", radio: "Radio | None", guard: "Guard | None"
         wait = lightsleep
     rest_ms -= time.ticks_diff(time.ticks_ms(), begun)
     while rest_ms > 0:
-        wait(min(_PIECE_MS, rest_ms))
-        rest_ms -= _PIECE_MS
+        piece = rest_ms
         if guard:
-            guard.alive(False)
+            begun = time.ticks_ms()
+            piece = min(piece, guard.alive(False))
+            rest_ms -= time.ticks_diff(time.ticks_ms(), begun)
+        wait(max(0, min(piece, rest_ms)))
+        rest_ms -= piece
 
 
-def _take_leave(connector: "Connector", time: "Any") -> None:
+def take_leave(connector: "Connector", time: "Any") -> None:
     """Say good-bye, and read on until the broker has closed the connection, or has had time for it.
 
     Where a socket is closed with something unread in it, the other end sees a reset, throws away what came before it,

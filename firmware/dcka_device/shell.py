@@ -121,7 +121,7 @@ class Shell:
     def turn(self) -> None:
         """One turn: what has come, what is due, then sleep until something is."""
         now = _now()
-        self._alive()
+        rest = self._alive()
         if self._radio and not self._radio.tick(now):
             time.sleep_ms(_RADIO_LOOK_MS)
             return
@@ -152,7 +152,7 @@ class Shell:
             self._feed(self._node.tick)
             due = self._node.deadline()
         self._link.flush(now)
-        wait = _LOOK_MS if due is None else max(0, min(_LOOK_MS, diff(due, _now())))
+        wait = rest if due is None else max(0, min(rest, diff(due, _now())))
         self._link.wait(now, wait)
 
     def _feed(self, event: "Callable[..., list[Any]]", *arguments: "Any") -> None:
@@ -195,9 +195,8 @@ class Shell:
 
         return storing.perform(action, self._store, self._node, self._alive, _now())
 
-    def _alive(self) -> None:
-        if self._guard:
-            self._guard.alive(self._online)
+    def _alive(self) -> int:
+        return min(_LOOK_MS, self._guard.alive(self._online)) if self._guard else _LOOK_MS
 
 
 def _memory(text: bytes) -> "dict[str, Any] | None":
@@ -216,6 +215,7 @@ def main(folder: str = "", guard: "Guard | None" = None) -> None:
     from dcka_device import config
 
     settings = config.read(folder)
+    guard = config.with_parts(settings, guard)
     del config, sys.modules["dcka_device.config"], dcka_device.config
     shell = Shell(settings, Store(_load), guard)
     shell.start()

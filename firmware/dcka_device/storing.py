@@ -2,9 +2,10 @@
 
 import gc
 import os
+import time
 
-from dcka_core.actions import ADOPT, APPEND, MAKE
-from dcka_core.errors import CoreError
+from dcka_core.actions import ADOPT, APPEND, MAKE, UPDATE
+from dcka_core.errors import CoreError, MessageError
 from dcka_device.store import DATA_FILE, READINGS_FILE
 
 TYPE_CHECKING = False
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 
 # ENOENT
 _MISSING = 2
+# More than TCP takes to send one packet on any link that a node works with.
+_LEAVE_MS = 300
 # Aside for points of a survey; a transfer may be under way in the other.
 _MADE = "points.new"
 
 
-def perform(
-    action: "Any", store: "Store", node: "Node", alive: "Callable[[], None]", now: int
-) -> "list[Any]":
+def perform(action: "Any", store: "Store", node: "Node", alive: "Callable[[], Any]", now: int) -> "list[Any]":
     """Do an APPEND, an ADOPT, a DROP or a MAKE; what the node then asks for.
 
     alive: called every now and then in what takes long.
     """
+    if action[0] == UPDATE:
+        return _updated(action[1], action[2], node, alive)
     if action[0] == MAKE:
         return _made(action[1], action[2], store, node, alive, now)
     if action[0] == ADOPT:
@@ -42,6 +45,30 @@ def perform(
     except OSError as error:
         return node.data_failed("the data can't be stored: %s" % error, now)
     return []
+
+
+def _updated(payload: bytes, intake: "Any", node: "Node", alive: "Callable[[], None]") -> "list[Any]":
+    """A message of an update; where it ends with a restart, nothing after this runs."""
+    if intake is None:
+        from dcka_device.version_files import restart
+
+        # What was just given to the network has to leave the chip.
+        time.sleep_ms(_LEAVE_MS)
+        restart()
+    if intake.update is None:
+        gc.collect()
+        from dcka_device import updating
+
+        intake.update = updating.Updating(alive)
+    # "…/status/<i>", of the will.
+    topic = node.will()[0].split("/")
+    topic[2] = "got"
+    try:
+        actions: list[Any] = intake.update.perform(payload, "/".join(topic))
+    except MessageError as error:
+        node.count(error.reason)
+        return []
+    return actions
 
 
 def append(name: str, payload: bytes, offset: int, total: int) -> None:
@@ -105,7 +132,7 @@ def _held(store: "Store", node: "Node", now: int) -> "list[Any]":
 
 
 def make(
-    store: "Store", grid: "SurveyGrid", readings: "Points | None", alive: "Callable[[], None]"
+    store: "Store", grid: "SurveyGrid", readings: "Points | None", alive: "Callable[[], Any]"
 ) -> "Points | None":
     """Quantise the readings into the data file; the old one stays where that fails.
 
@@ -129,7 +156,7 @@ def _made(
     readings: "Points | None",
     store: "Store",
     node: "Node",
-    alive: "Callable[[], None]",
+    alive: "Callable[[], Any]",
     now: int,
 ) -> "list[Any]":
     """Make the points of a survey with the memory of the old ones, which are taken again where it fails."""

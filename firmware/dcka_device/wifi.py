@@ -174,7 +174,10 @@ class Radio:
         self._began = self._retry_at = self._alone_since = None
         self._failures = 0
         self.joined += 1
-        machine.RTC().memory(b"")
+        clock = machine.RTC()
+        if clock.memory()[:4] == _RTC_MARK:
+            # Another record there is a deep sleeper's (dcka_core/carry.py).
+            clock.memory(b"")
         channel = self._station.config("channel")
         say("wifi joined %s channel %d" % (self._station.ifconfig()[0], channel))
         if self._place:

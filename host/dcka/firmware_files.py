@@ -2,6 +2,7 @@
 
 import importlib.util
 import runpy
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -42,14 +43,21 @@ def firmware_folder() -> Path:
     raise FirmwareFilesError(f"the firmware is not beside {package}: install dcka again")
 
 
-def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
-    """What a board gets, as sources, by its manifest: `FILES` of this folder and `LIBRARIES` installed here.
+def part_names(firmware: Path | None = None) -> tuple[str, ...]:
+    """The names of `PARTS` in the manifest. Raises `FirmwareFilesError`."""
+    manifest = (firmware if firmware is not None else firmware_folder()) / MANIFEST
+    return tuple(_by_path(runpy.run_path(str(manifest)), "PARTS", manifest))
+
+
+def board_files(firmware: Path | None = None, parts: Collection[str] = ()) -> tuple[BoardFile, ...]:
+    """What a board gets, as sources, by its manifest: `FILES` of this folder, those that `PARTS` has for each of
+    `parts`, and `LIBRARIES` installed here.
 
     `UNUSED` and `IDLE` (path → names), where the manifest has them, say what can be left out when they are compiled,
     and `ASKED` which files have to stay files of their own.
-    Raises `FirmwareFilesError` for a manifest without the first two names, a path that leaves the folder, comes
-    twice or is not there, a library that is not installed, and `UNUSED`, `IDLE` or `ASKED` for a path that no board
-    gets.
+    Raises `FirmwareFilesError` for a manifest without `FILES` or `LIBRARIES`, a part that it does not have, a path that
+    leaves the folder, comes twice or is not there, a library that is not installed, and `UNUSED`, `IDLE` or `ASKED` for
+    a path that no board gets.
     """
     folder = firmware if firmware is not None else firmware_folder()
     manifest = folder / MANIFEST
@@ -57,6 +65,13 @@ def board_files(firmware: Path | None = None) -> tuple[BoardFile, ...]:
     unused = _by_path(names, "UNUSED", manifest)
     idle = _by_path(names, "IDLE", manifest)
     asked = set(_texts({"ASKED": (), **names}, "ASKED", manifest))
+    more = _by_path(names, "PARTS", manifest)
+    for part in sorted(set(parts) - set(more)):
+        raise FirmwareFilesError(f"{manifest} has no part {part!r}; its parts are {', '.join(more)}")
+    names["FILES"] = (
+        *_texts(names, "FILES", manifest),
+        *(path for part in more if part in parts for path in more[part]),
+    )
     found: dict[PurePosixPath, BoardFile] = {}
     for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
         for text in _texts(names, key, manifest):

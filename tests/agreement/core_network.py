@@ -69,7 +69,7 @@ class CoreNetwork:
     def run(self, graph: Graph, kind: str, **settings: Any) -> CoreRun:
         """One run, to its end or until nothing happens any more. `settings`: keys of the run record."""
         self.number += 1
-        plan = schedule(graph, "tree" if kind == "score" else kind)
+        plan = schedule(graph, "gossip" if kind == "gossip" else "tree")
         record: dict[str, Any] = {
             "v": 1,
             "run": self.number,

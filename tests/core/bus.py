@@ -7,14 +7,15 @@ where `everything` is set, retained ones too) are lost, doubled or delayed past 
 from array import array
 from hashlib import sha256
 from io import BytesIO
-from json import loads
+from json import dumps, loads
 
 from dcka_core import ticks
-from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, APPEND, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.node import Node
 from dcka_core.points import load, new_points
 from dcka_core.starts import Stream
 from dcka_core.survey_points import data_file
+from dcka_core.update import NO_VERSIONS, refusal
 
 
 def make_points(n, bits, dataset, extents, readings):
@@ -101,6 +102,7 @@ class Bus:
             "test",
             _vitals,
         )
+        self.born(machine)
         self.nodes[node] = machine
         self.topics[node] = []
         if self.points[node] is not None:
@@ -111,6 +113,9 @@ class Bus:
         for topic in machine.standing_topics():
             self.subscribe(node, topic)
         self.perform(node, machine.connected(self.time(node)))
+
+    def born(self, machine):
+        """A node is about to start: where it gets parts that not every node has."""
 
     def kill(self, node):
         """Power off: what was on its way to it is lost, and its will is published."""
@@ -174,6 +179,9 @@ class Bus:
                 self.doze(node, action[1])
             elif what == ADOPT:
                 self.flash[node][action[2]] = self.flash[node].pop(action[1])
+            elif what == UPDATE:
+                # A node without versions; test_update has one with.
+                self.publish("dcka/t/got/%d" % node, dumps(refusal(action[1], NO_VERSIONS)), False)
             elif what == MAKE:
                 self.make(node, action[1], action[2])
 

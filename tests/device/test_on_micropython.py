@@ -11,7 +11,19 @@ import interpreters
 import pytest
 
 FOLDER = Path(__file__).resolve().parent
-MODULES = ("test_boot", "test_console", "test_guard", "test_store", "test_wifi", "test_wifi_sleep")
+MODULES = (
+    "test_boot",
+    "test_console",
+    "test_guard",
+    "test_segments_on_flash",
+    "test_sensing",
+    "test_sensors",
+    "test_sleep",
+    "test_store",
+    "test_versions",
+    "test_wifi",
+    "test_wifi_sleep",
+)
 
 
 def names_in(module: str) -> set[str]:

@@ -7,8 +7,9 @@ from array import array
 
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/core")
 
+from chip import away, blank, mount
 from data_files import data_file
-from support import raises, skip
+from support import raises
 
 from dcka_core import points
 from dcka_core.actions import ADOPT
@@ -17,74 +18,20 @@ from dcka_core.intake import ASIDE
 from dcka_device import storing
 from dcka_device.store import Store
 
-try:
-    import vfs
-except ImportError:
-    vfs = None
-
-BLOCK = 4096
 PIECE = 1000
 OLD = data_file(list(range(200)), dataset=b"old data")
 NEW = data_file([number % 32768 for number in range(9000)], dataset=b"new data")
 
 
-class Chip:
-    """A flash chip; `left`: writes and erases until the power fails, None for ever."""
-
-    def __init__(self, blocks):
-        self.content = bytearray(b"\xff" * (BLOCK * blocks))
-        self.left = None
-        self.writes = 0
-
-    def readblocks(self, number, buffer, offset=0):
-        start = number * BLOCK + offset
-        buffer[:] = self.content[start : start + len(buffer)]
-
-    def writeblocks(self, number, buffer, offset=0):
-        if not self.powered():
-            return -5
-        start = number * BLOCK + offset
-        self.content[start : start + len(buffer)] = buffer
-        return 0
-
-    def ioctl(self, what, argument):
-        if what == 4:
-            return len(self.content) // BLOCK
-        if what == 5:
-            return BLOCK
-        if what == 6:
-            if not self.powered():
-                return -5
-            self.content[argument * BLOCK : (argument + 1) * BLOCK] = b"\xff" * BLOCK
-        return 0
-
-    def powered(self):
-        if self.left == 0:
-            return False
-        self.writes += 1
-        if self.left is not None:
-            self.left -= 1
-        return True
-
-
 def mounted(chip):
     """Whatever was mounted has lost its power; the same chip anew."""
-    os.chdir("/")
-    try:
-        vfs.umount("/chip")
-    except OSError:
-        pass
-    vfs.mount(vfs.VfsLfs2(chip, readsize=32, progsize=32, lookahead=32), "/chip")
-    os.chdir("/chip")
+    mount(chip)
     return Store(lambda name: points)
 
 
 def made(blocks):
     """A chip with the old data on it."""
-    if vfs is None:
-        skip("CPython has no LittleFS")
-    chip = Chip(blocks)
-    vfs.VfsLfs2.mkfs(chip, readsize=32, progsize=32, lookahead=32)
+    chip = blank(blocks)
     take(mounted(chip), OLD)
     return chip
 
@@ -98,11 +45,6 @@ def take(store, file):
 
 def free():
     return os.statvfs("/chip")[3]
-
-
-def away():
-    os.chdir("/")
-    vfs.umount("/chip")
 
 
 def test_a_power_cut_at_any_write_leaves_the_old_data_or_the_new():

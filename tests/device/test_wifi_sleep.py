@@ -120,3 +120,11 @@ def test_without_a_cap_it_stays_awake():
     case = Case()
     case.run(400000)
     assert case.said("asleep") == 0
+
+
+def test_what_a_deep_sleeper_keeps_outlives_a_join():
+    case = Case()
+    network.air.add("home", "secret99")
+    machine.board.rtc = b"dckS\x01and more"
+    case.run_until("wifi joined")
+    assert machine.board.rtc == b"dckS\x01and more"

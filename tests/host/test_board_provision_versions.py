@@ -61,6 +61,8 @@ def test_every_difference_is_another_folder(plain, other):
 def test_version_json_tells_every_other_file(plain):
     record = json.loads(plain.files["version.json"])
     others = {path: digest(content) for path, content in plain.files.items() if path != "version.json"}
+    version = record.pop("version")
+    assert len(version) == 12 and version != plain.folder.removeprefix("fw-")
     assert record == {"v": 1, "firmware": plain.firmware, "mpy": "x64", "files": others}
 
 

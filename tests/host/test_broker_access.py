@@ -10,7 +10,17 @@ from dcka.broker.access import HOST, MONITOR, TOPICS, Rights, access, node_user
 
 NET = "greenhouse"
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
-OF_NODES = ("got/{}", "x/0/{}", "x/11/{}", "commit/{}", "epoch/{}", "step/{}", "result/{}", "status/{}")
+OF_NODES = (
+    "got/{}",
+    "x/0/{}",
+    "x/11/{}",
+    "commit/{}",
+    "epoch/{}",
+    "step/{}",
+    "result/{}",
+    "event/{}",
+    "status/{}",
+)
 FOR_NODES = ("rows/{}", "put/{}")
 
 
@@ -32,7 +42,12 @@ def _by_user(near: dict[int, set[int]], root: int | None = None) -> dict[str, Ri
 
 def _all_topics(ids: list[int]) -> list[tuple[str, int]]:
     """Every topic of every node (0: of none), without the prefix."""
-    return [("run", 0), ("dataset", 0), *((form.format(i), i) for form in OF_NODES + FOR_NODES for i in ids)]
+    return [
+        ("run", 0),
+        ("dataset", 0),
+        ("window", 0),
+        *((form.format(i), i) for form in OF_NODES + FOR_NODES for i in ids),
+    ]
 
 
 @settings(deadline=None, max_examples=40)
@@ -57,7 +72,7 @@ def test_a_node_reads_exactly_its_neighbours_sums_and_what_is_for_it(network):
         for suffix, owner in _all_topics(sorted(near)):
             kind = suffix.partition("/")[0]
             expected = (
-                kind in ("run", "commit")
+                kind in ("run", "window", "commit")
                 or (kind == "x" and owner in near[node])
                 or (kind == "epoch" and (owner in near[node] or owner == root != node))
                 or (kind in ("rows", "put", "status") and owner == node)
@@ -100,15 +115,15 @@ def test_a_monitor_publishes_nothing_and_sees_neither_data_nor_sums(network):
     monitor = _by_user(near, root)[MONITOR]
     assert monitor.publish == ()
     for suffix, _ in _all_topics(sorted(near)):
-        seen = suffix.partition("/")[0] not in ("put", "got", "x", "epoch")
+        seen = suffix.partition("/")[0] not in ("put", "got", "x", "epoch", "event")
         assert monitor.may_read(f"dcka/{NET}/{suffix}") == seen
 
 
 def test_the_host_speaks_for_no_node_but_clears_what_is_retained():
     host = _by_user({1: {2}, 2: {1}})[HOST]
-    for form in ("run", "dataset", "rows/1", "put/2", "commit/1", "status/2"):
+    for form in ("run", "dataset", "window", "rows/1", "put/2", "commit/1", "status/2"):
         assert host.may_publish(f"dcka/{NET}/{form}")
-    for form in ("x/0/1", "epoch/1", "got/1", "step/1", "result/1"):
+    for form in ("x/0/1", "epoch/1", "got/1", "step/1", "result/1", "event/1"):
         assert not host.may_publish(f"dcka/{NET}/{form}")
 
 
@@ -124,7 +139,8 @@ def test_the_order_is_fixed_and_one_node_alone_has_nobody_to_hear():
     assert [rights.user for rights in access(NET, near)] == ["host", "monitor", "n3", "n9"]
     alone = _by_user({7: set()}, root=7)["n7"]
     assert alone.read == tuple(
-        f"dcka/{NET}/{end}" for end in ("run", "rows/7", "put/7", "commit/+", "status/7")
+        f"dcka/{NET}/{end}"
+        for end in ("run", "pace", "time", "rows/7", "window", "put/7", "commit/+", "status/7")
     )
 
 

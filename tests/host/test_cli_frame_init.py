@@ -30,7 +30,10 @@ def test_without_options_it_writes_the_papers_first_experiment(init, tmp_path):
     assert out == "wrote network.toml: network sensors, 5 nodes, topology experiment1\n"
     config = load(tmp_path / "network.toml")
     assert (config.ids, config.run.k, config.topology.kind) == ((1, 2, 3, 4, 5), 9, "experiment1")
-    assert [file.name for file in tmp_path.iterdir()] == ["network.toml"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".dcka", "network.toml"]
+    # For updates over the air; for its owner alone.
+    key = tmp_path / ".dcka" / "update.key"
+    assert len(bytes.fromhex(key.read_text())) == 32 and key.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def broker_for_boards(config: Config, state: State, explicit: str | None, ports:
     return url
 
 
+def broker_for_updates(config: Config, state: State, explicit: str | None) -> BrokerUrl:
+    """What a board is told by an update: as over the cable, but nobody knows of a node what it runs on."""
+    embedded = config.network.broker is None if explicit is None else explicit.strip() == "embedded"
+    secured = _secured(config) if embedded else None
+    return secured or broker_of(config, state, explicit)
+
+
 def _secured(config: Config) -> BrokerUrl | None:
     """The broker of the folder beside the network file, by the name that nodes are told; None where there is none."""
     folder = BrokerFolder.beside(config.file)

@@ -9,7 +9,7 @@ from dcka.boards.repl import Repl
 from dcka.boards.transfer import Room
 
 # py/persistentcode.h: the index of the native code's architecture in `sys.implementation._mpy`, as mpy-cross names it.
-_MARCHES = {
+MARCHES = {
     1: "x86", 2: "x64", 3: "armv6", 4: "armv6m", 5: "armv7m", 6: "armv7em", 7: "armv7emsp", 8: "armv7emdp",
     9: "xtensa", 10: "xtensawin", 11: "rv32imc", 12: "rv64imc",
 }  # fmt: skip
@@ -79,7 +79,7 @@ def board_facts(repl: Repl) -> Facts:
         else None
     )
     room = Room.of(space)
-    return Facts(version, machine, mpy, _MARCHES.get(mpy >> 10 & 0xF), mac, room.free, room.total, heap, fat)
+    return Facts(version, machine, mpy, MARCHES.get(mpy >> 10 & 0xF), mac, room.free, room.total, heap, fat)
 
 
 def read_installed(repl: Repl) -> Installed:

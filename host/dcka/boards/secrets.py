@@ -22,10 +22,11 @@ Prompt = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Secrets:
-    """`wifi`: "" for an open network. None for what is not needed."""
+    """`wifi`: "" for an open network. `update`: the network's key of updates. None for what is not needed."""
 
     wifi: str | None = field(default=None, repr=False)
     broker: str | None = field(default=None, repr=False)
+    update: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

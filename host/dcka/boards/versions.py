@@ -9,18 +9,21 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from dcka.boards.errors import BoardError
 from dcka.boards.images import MINIMUM
-from dcka.boards.installed import Facts
+from dcka.boards.installed import MARCHES, Facts
 from dcka.boards.secrets import Secrets
 from dcka.boards.transfer import digest
 from dcka.broker.url import CA_FILE, BrokerUrl
 from dcka.config import Config, node_wifi
-from dcka.emulation.build import NO_NATIVE_CODE, build
-from dcka.emulation.network import room_for, settings
+from dcka.emulation.build import NO_NATIVE_CODE, Build, build
+from dcka.emulation.network import room_for, settings, with_sleep
 from dcka.errors import DckaError, UsageError
+from dcka.sensing.settings import sensor_parts, sensor_settings
 from dcka.topology import schedule
+from dcka_core.signing import node_key
 from dcka_core.voice import VERSION
 
 NODE_FILE = "node.json"
@@ -32,7 +35,10 @@ MPY = (6, 3)
 """Version and sub-version of the .mpy files that our compiler makes."""
 
 _FIRMWARE_LINE = re.compile(r'^FIRMWARE = ""$', re.MULTILINE)
+CONFIG_FILE = "config.json"
 _BOOTED = ("boot.py", "main.py")
+# Who the node is, and what it trusts, come over a cable alone (dcka_core/manifest.py has the same).
+_FIXED = ("v", "network", "node")
 _KEEPALIVE_S = 10
 # node.json has passwords, and the folder's name is shown to people: guessing one from it shall cost as much as
 # guessing it from a recorded handshake. 16 MB and 50 ms.
@@ -110,19 +116,57 @@ def wanted_version(
     BuildError where the firmware does not compile.
     """
     broker = _broker(config, node, secrets)
-    built = build(march=march or NO_NATIVE_CODE, source=source)
-    files = {str(path): (built.folder / path).read_bytes() for path in built.files}
+    built = build(parts=_parts(config), march=march or NO_NATIVE_CODE, source=source)
+    files = _code(built, broker)
     boot_py, main_py = (files.pop(name) for name in _BOOTED)
-    if broker.tls and broker.ca is not None:
-        files[CA_FILE] = broker.ca.read_bytes()
+    version = _version_id(files | {CONFIG_FILE: _public_json(config, broker, node)})
     files[NODE_FILE] = _node_json(config, broker, node, secrets)
     mpy = SOURCE if source else march or NO_NATIVE_CODE
     folder = _folder(files)
     main_py = _with_folder(main_py, folder)
-    files[VERSION_FILE] = _version_json(files, mpy)
+    files[VERSION_FILE] = _version_json(files, mpy, version)
     return Version(
         files, folder, main_py, boot_py, mpy, VERSION, node, config.network.name, data, built.names
     )
+
+
+@dataclass(frozen=True)
+class AirVersion:
+    """What an update brings: no password, and nothing that says who the node is. `version`: 12 hex digits, a digest of
+    the files; the folder is "fw-" and that. `mpy`: as `sys.implementation._mpy` has to be, 0 for sources.
+    """
+
+    files: Mapping[str, bytes] = field(repr=False)
+    version: str
+    mpy: int
+    firmware: str = VERSION
+
+
+def air_version(config: Config, node: int, mpy: int, source: bool = False) -> AirVersion:
+    """The version that node `node` shall have, whose interpreter says `mpy`. Raises as `wanted_version` does."""
+    march = MARCHES.get(mpy >> 10 & 0xF) if not source else None
+    broker = _broker(config, node, Secrets())
+    files = _code(build(parts=_parts(config), march=march or NO_NATIVE_CODE, source=source), broker)
+    for name in _BOOTED:
+        del files[name]
+    files[CONFIG_FILE] = _public_json(config, broker, node)
+    version = _version_id(files)
+    files[VERSION_FILE] = _version_json(files, SOURCE if source else march or NO_NATIVE_CODE, version)
+    wanted = 0 if source else MPY[0] | MPY[1] << 8 | (mpy & 0x3C00 if march else 0)
+    return AirVersion(files, version, wanted)
+
+
+def _parts(config: Config) -> list[str]:
+    """What only some nodes get, of the firmware."""
+    return [*sensor_parts(config.sensors), *(["sleeping"] if config.sleep.deep else [])]
+
+
+def _code(built: Build, broker: BrokerUrl) -> dict[str, bytes]:
+    """All files but those that say what node this is."""
+    files = {str(path): (built.folder / path).read_bytes() for path in built.files}
+    if broker.tls and broker.ca is not None:
+        files[CA_FILE] = broker.ca.read_bytes()
+    return files
 
 
 def _broker(config: Config, node: int, secrets: Secrets) -> BrokerUrl:
@@ -137,18 +181,55 @@ def _broker(config: Config, node: int, secrets: Secrets) -> BrokerUrl:
     return broker.with_password(secrets.broker or broker.password)
 
 
-def _version_json(files: Mapping[str, bytes], mpy: str) -> bytes:
+def _version_json(files: Mapping[str, bytes], mpy: str, version: str) -> bytes:
     hashes = {path: digest(files[path]) for path in sorted(files)}
-    record = {"v": 1, "firmware": VERSION, "mpy": mpy, "files": hashes}
+    record = {"v": 1, "firmware": VERSION, "version": version, "mpy": mpy, "files": hashes}
     return json.dumps(record, separators=(",", ":")).encode()
 
 
+def _version_id(files: Mapping[str, bytes]) -> str:
+    """The same for a board that was provisioned and one that was updated: over code and public settings."""
+    whole = hashlib.sha256()
+    for path in sorted(files):
+        whole.update(f"{path} {digest(files[path])}\n".encode())
+    return whole.hexdigest()[:12]
+
+
+def _public_json(config: Config, broker: BrokerUrl, node: int) -> bytes:
+    """node.json without what an update must not change, or would give away: the node keeps these as it has them."""
+    record = {key: value for key, value in _settings(config, broker, node).items() if key not in _FIXED}
+    for value in record.values():
+        if isinstance(value, dict):
+            value.pop("password", None)
+    return _json(record)
+
+
 def _node_json(config: Config, broker: BrokerUrl, node: int, secrets: Secrets) -> bytes:
-    record = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
+    record = _settings(config, broker, node)
+    if config.wifi.ssid is not None:
+        record["wifi"] |= {"password": secrets.wifi or ""}
+    if secrets.update is not None:
+        record["update_key"] = node_key(secrets.update, config.network.name, node).hex()
+    return _json(record)
+
+
+def _settings(config: Config, broker: BrokerUrl, node: int) -> dict[str, Any]:
+    """node.json but for the Wi-Fi's password and the key of updates."""
+    record: dict[str, Any] = settings(config.network.name, broker, room_for(config.ids), _KEEPALIVE_S)
     rows = schedule(config.graph, config.run.schedule, config.topology.root).row_records(0)[node]
     record |= {"node": node, "broker": broker.for_node(node), "console": True, "rows": rows}
     if config.wifi.ssid is not None:
-        record["wifi"] = {**node_wifi(config, node), "password": secrets.wifi or ""}
+        record["wifi"] = node_wifi(config, node)
+    limits = config.update.for_node()
+    if limits:
+        record["update"] = limits
+    record |= sensor_settings(config.sensors)
+    if config.sleep.deep:
+        record = with_sleep(record, config.sleep.node)
+    return record
+
+
+def _json(record: Mapping[str, object]) -> bytes:
     return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -39,19 +39,24 @@ class Topic:
 
 
 # The host writes commits and statuses only to clear what is retained there. It needs no sums, and a monitor neither
-# those nor data: what is retained or told to people is enough. A node reads everybody's commits, since it looks for
-# the greatest before it founds an epoch (rules 2 and 14).
+# those nor data, nor events, which have readings: what is retained or told to people is enough. A node reads
+# everybody's commits, since it looks for the greatest before it founds an epoch (rules 2 and 14).
 TOPICS = (
     Topic("run", False, Scope.ALL, host=True, host_reads=True, monitor=True),
+    Topic("pace", False, Scope.ALL, host=True, host_reads=True, monitor=True),
+    Topic("time", False, Scope.ALL, host=True, host_reads=True, monitor=True),
     Topic("rows/<i>", False, Scope.OWN, host=True, host_reads=True, monitor=True),
     Topic("dataset", False, Scope.NONE, host=True, host_reads=True, monitor=True),
+    Topic("window", False, Scope.ALL, host=True, host_reads=True, monitor=True),
     Topic("put/<i>", False, Scope.OWN, host=True, host_reads=False, monitor=False),
     Topic("got/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=False),
+    Topic("version/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=True),
     Topic("x/<p>/<i>", True, Scope.NEAR, host=False, host_reads=False, monitor=False),
     Topic("commit/<i>", True, Scope.ALL, host=True, host_reads=True, monitor=True),
     Topic("epoch/<i>", True, Scope.BEACON, host=False, host_reads=False, monitor=False),
     Topic("step/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=True),
     Topic("result/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=True),
+    Topic("event/<i>", True, Scope.NONE, host=False, host_reads=True, monitor=False),
     Topic("status/<i>", True, Scope.OWN, host=True, host_reads=True, monitor=True),
 )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dcka.check.choice import Chosen, check_choice
 from dcka.check.gossip import check_gossip
 from dcka.check.seeding import check_start
+from dcka.check.stream import Streamed, check_stream
 from dcka.check.subject import bring_together
 from dcka.check.survey import check_survey
 from dcka.check.tree import check_tree
@@ -29,6 +30,7 @@ def check(
     surveyed: Surveyed | None = None,
     seeded: Outcome | None = None,
     chosen: Chosen | None = None,
+    streamed: Streamed | None = None,
 ) -> Verdict:
     """Whether the nodes came to what the reference says they have to.
 
@@ -36,7 +38,8 @@ def check(
     step every node put in the sums of its own readings and came to Σu/Σm within the tolerance, and the final SSD
     is CKA's. A run that did not finish, or is of another data set, fails. Whatever is wrong with an outcome is a
     reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves; `seeded`:
-    where they drew the start; `chosen`: how K was found. What fails there makes the run fail that went by it.
+    where they drew the start; `chosen`: how K was found; `streamed`: of a stream, what it took over, and the readings.
+    What fails there makes the run fail that went by it.
     """
     found = Findings(outcome.kind)
     found.figures["survey"] = found.figures["seeding"] = found.figures["choice"] = None
@@ -55,6 +58,8 @@ def check(
         )
     if whole is not None:
         check_start(whole, seeded, found)
+    if whole is not None and streamed is not None:
+        check_stream(whole, streamed, found)
     if whole is not None and whole.run.kind == "tree":
         check_tree(whole, found)
     elif whole is not None:

@@ -48,6 +48,7 @@ class Subject:
             "extents": self.dataset.grid.extents,
             "max_steps": self.run.max_steps,
             "given": self.given,
+            **({"prior": prior} if (prior := self.outcome.record.get("prior")) is not None else {}),
         }
 
     def table(self, flat: Any) -> Grid:

@@ -41,7 +41,7 @@ def check_survey(outcome: Outcome, readings: ReadingSet, dataset: Dataset | None
 def _reference(outcome: Outcome, run: Run, readings: ReadingSet, found: Findings) -> SurveyRun | None:
     present = None
     if outcome.missing:
-        present = _present(outcome, run.max_steps)
+        present = present_in(outcome, run.max_steps)
         if present is None:
             found.fail("not every step was told of, and without that nobody knows whose readings are in it")
             return None
@@ -51,7 +51,7 @@ def _reference(outcome: Outcome, run: Run, readings: ReadingSet, found: Findings
     )
 
 
-def _present(outcome: Outcome, steps: int) -> list[Collection[int]] | None:
+def present_in(outcome: Outcome, steps: int) -> list[Collection[int]] | None:
     """For each step the indices of who was in it, as the root of the highest epoch has told; None where one lacks."""
     told: dict[int, tuple[list[int], list[int]]] = {}
     for reports in outcome.steps.values():

@@ -21,6 +21,8 @@ from dcka.cli.options import (
 )
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
+from dcka.cli.weeks import or_simulated
+from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from dcka.emulation.air import Faults
     from dcka.emulation.cpython import CPythonNetwork
     from dcka.emulation.micropython import MicroPythonNetwork
-    from dcka.emulation.network import NodeFailure
+    from dcka.emulation.network import Additions, NodeFailure
     from dcka.emulation.supervisor import Supervisor
 
 
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
         "dcka emulate --runtime cpython      all in one Python process: for many nodes, or without MicroPython",
         "dcka emulate --nodes 1-3,7          some here, the others elsewhere, or on boards",
         "dcka emulate --heap 112K --broker mqtt://192.168.1.10",
+        "dcka emulate --replay readings.csv  the sensors of the network file read this",
         "dcka emulate --loss 0.2             every fifth message between them is lost, at random",
+        "dcka emulate --time-scale 10000     a week in a minute: simulated nodes that sense, sleep and fail",
     ),
 )
 @click.option(
@@ -55,16 +59,27 @@ if TYPE_CHECKING:
     "--drift", type=float, default=0.0, metavar="SHARE",
     help="Give each node a clock of its own, up to so much wrong; 0.02 at most.",
 )  # fmt: skip
+@click.option(
+    "--replay", type=click.Path(path_type=Path), metavar="FILE.csv",
+    help="Stands for the nodes' sensors.  [default: the network file's]",
+)  # fmt: skip
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep the nodes' flash there, over restarts; dcka check --nodes reads it.  [default: none is kept]",
+)  # fmt: skip
 @radio_options
 @network_option
 @broker_option
 @state_option
 @json_option
+@or_simulated
 def command(
     runtime: str | None,
     heap: str | None,
     nodes: str | None,
     drift: float,
+    replay: Path | None,
+    folder: Path | None,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -76,6 +91,9 @@ def command(
     They run until Ctrl-C; what they store goes with them. A node that crashes is shown with its traceback, and the
     exit code is then 1. With --loss and its like the messages that one node says and another hears go through a bad
     radio; what a node says to the host does not.
+
+    With --time-scale nodes are simulated, and so is their time: no broker, no network file, a week of readings and
+    radio of real motes, clusterings on a pace, each of them checked (docs/week.md).
     """
     from dcka.emulation.network import drifting, ids_among
     from dcka.mqtt.address import broker_of
@@ -87,8 +105,37 @@ def command(
     if heap is not None and kind == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
     clocks, faults = drifting(ids, drift), faults_of(**radio)
+    additions = _sensed(config, ids, replay, output)
     url = broker_of(config, state_of(config, state), broker)
-    return _emulate(config, ids, kind, clocks, url, faults, output)
+    return _emulate(config, ids, kind, clocks, additions, folder, url, faults, output)
+
+
+def _sensed(config: "Config", ids: tuple[int, ...], replay: Path | None, output: Output) -> "Additions":
+    """What the nodes get of [sensors]: the file that stands for their devices. Nothing without devices."""
+    from dcka.emulation.network import Additions
+    from dcka.sensing.replay import replay_files
+    from dcka.sensing.settings import REPLAY_FILE, sensor_parts, sensor_settings
+
+    sensors = config.sensors
+    file = replay
+    if file is None and sensors.replay is not None:
+        file = (config.file.parent if config.file else Path()) / sensors.replay
+    if not sensors.devices:
+        if file is not None:
+            raise UsageError(
+                "a replay stands for sensors, and [sensors] has no devices: name their columns there"
+            )
+        return Additions()
+    if file is None:
+        output.say("note: nodes on this computer have no pins: without [sensors] replay they sense nothing")
+        return Additions()
+    # The split is over all nodes, of which some may be elsewhere.
+    contents = replay_files(file, config.ids, sensors, config.data)
+    return Additions(
+        sensor_parts(sensors, replayed=True),
+        sensor_settings(sensors, replayed=True),
+        {node: {REPLAY_FILE: contents[node]} for node in ids},
+    )
 
 
 def _emulate(
@@ -96,6 +143,8 @@ def _emulate(
     ids: tuple[int, ...],
     kind: str,
     clocks: dict[int, int],
+    additions: "Additions",
+    folder: Path | None,
     url: "BrokerUrl",
     faults: "Faults",
     output: Output,
@@ -106,7 +155,10 @@ def _emulate(
     with Connection(url, config.network.name, role="emulate") as connection:
         watched = Supervisor(connection, ids, _shower(output), output.say, output.warn)
         watched.require_free()
-        with _air(url, faults, output) as heard_at, _network(kind, config, ids, clocks, heard_at) as running:
+        with (
+            _air(url, faults, output) as heard_at,
+            _network(kind, config, ids, clocks, additions, folder, heard_at) as running,
+        ):
             begun = time.monotonic()
             missing = watched.await_online(running)
             with told_to_end() as told:
@@ -191,7 +243,13 @@ def _runtime(wanted: str, output: Output) -> str:
 
 
 def _network(
-    kind: str, config: "Config", ids: tuple[int, ...], clocks: dict[int, int], url: "BrokerUrl"
+    kind: str,
+    config: "Config",
+    ids: tuple[int, ...],
+    clocks: dict[int, int],
+    additions: "Additions",
+    folder: Path | None,
+    url: "BrokerUrl",
 ) -> "MicroPythonNetwork | CPythonNetwork":
     from dcka.emulation.network import room_for
 
@@ -199,9 +257,24 @@ def _network(
     if kind == "cpython":
         from dcka.emulation.cpython import CPythonNetwork
 
-        return CPythonNetwork(config.network.name, ids, url, max_message=room, clocks=clocks)
+        if config.sleep.deep:
+            raise UsageError("[sleep] deep = true: only nodes of the runtime micropython sleep deeply")
+        return CPythonNetwork(
+            config.network.name, ids, url, max_message=room, clocks=clocks, additions=additions, folder=folder
+        )
     from dcka.emulation.micropython import MicroPythonNetwork
 
     heap = config.emulation.heap
     size = f"{heap // 1024}K" if heap % 1024 == 0 else str(heap)
-    return MicroPythonNetwork(config.network.name, ids, url, heap=size, max_message=room, clocks=clocks)
+    sleep = config.sleep.node if config.sleep.deep else None
+    return MicroPythonNetwork(
+        config.network.name,
+        ids,
+        url,
+        heap=size,
+        max_message=room,
+        clocks=clocks,
+        additions=additions,
+        sleep=sleep,
+        folder=folder,
+    )

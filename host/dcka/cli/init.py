@@ -62,7 +62,8 @@ def command(
 
     It says which nodes there are, who hears whom, and how to cluster. Every key is explained in the file.
     """
-    from dcka.config import FILE_NAME, from_mapping, template, write_whole
+    from dcka.config import FILE_NAME, State, from_mapping, template, write_whole
+    from dcka.updates.keys import network_key
 
     file = network or Path(FILE_NAME)
     if file.exists() and not force:
@@ -80,6 +81,7 @@ def command(
     }
     config = from_mapping(values, flags=_FLAGS)
     write_whole(file, template(values).encode())
+    network_key(State.beside(file))
     locked = _secured(file) if secure else None
     following = _next_calls(network, secure)
     output.result(

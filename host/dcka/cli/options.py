@@ -106,6 +106,9 @@ def _joined(ctx: click.Context, parameter: click.Parameter, urls: tuple[str, ...
     return ",".join(urls) if urls else None
 
 
+MOST_REVEALED = 64
+"""Events of a node in a run, at most (docs/protocol.md, section 3)."""
+
 RANGES = ("host", "minmax", "quantile")
 """Who finds the range of the readings, and by what."""
 
@@ -135,6 +138,20 @@ def init_choice(command: Decorated) -> Decorated:
         metavar="START",
         help="The first centres: local, sorted, snake (each node draws its own), shared, partition (random labels), "
         "or kmeans++, which reveals K readings (docs/starts.md).",
+    )(command)
+
+
+def reveal_option(command: Decorated) -> Decorated:
+    """`--reveal [N]`; the function gets `reveal`, how many readings each node says at most, 0 for none."""
+    return click.option(
+        "--reveal",
+        type=click.IntRange(1, MOST_REVEALED),
+        is_flag=False,
+        flag_value=16,
+        default=None,
+        callback=lambda ctx, parameter, value: value or 0,
+        metavar="[N]",
+        help="Each node says its N farthest readings that are beyond, 16 where no N is given: this reveals them.",
     )(command)
 
 

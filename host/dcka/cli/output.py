@@ -79,6 +79,11 @@ class Output:
         self._done = True
         print(json.dumps(plain, allow_nan=False), file=self._stdout, flush=True)
 
+    def line(self, record: Mapping[str, object], text: str | None = None) -> None:
+        """One of many outcomes, of a verb that goes on: as `result`, as often as there are any."""
+        self.result(record, text)
+        self._done = False
+
     @contextlib.contextmanager
     def guarded(self) -> Iterator["Output"]:
         """In JSON mode, send to stderr whatever else is printed to stdout meanwhile, by a library say."""

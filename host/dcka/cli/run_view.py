@@ -27,6 +27,7 @@ class RunView:
         self.handlers: dict[str, Callable[[Json], None]] = {
             "surveying": lambda data: self.show(f"run {data['run']}: the nodes agree on the range"),
             "seeding": self._seeding,
+            "tail": self._tail,
             "begun": lambda data: self.show(f"run {data['run']}: begun"),
             "step": lambda data: self.show(f"run {data['run']}: step {data['step'] + 1}"),
             "waiting": self._waiting,
@@ -63,6 +64,10 @@ class RunView:
     def _seeding(self, data: Json) -> None:
         self.output.say(f"note: {data['reveals']}")
         self.show(f"run {data['run']}: the nodes draw the first centres")
+
+    def _tail(self, data: Json) -> None:
+        self.output.say(f"note: {data['reveals']}")
+        self.show(f"run {data['run']}: the nodes agree on what is far away")
 
     def _waiting(self, data: Json) -> None:
         self.output.say(f"waiting: {data['reason']}" if data["nodes"] else "all are there again")

@@ -27,12 +27,17 @@ VERBS: dict[str, Verb] = {
     "emulate": Verb("dcka.cli.emulate", "Start the nodes on this computer.", NETWORK),
     "inject": Verb("dcka.cli.inject", "Give the nodes their readings.", CLUSTERING),
     "run": Verb("dcka.cli.run", "Cluster the readings that the nodes hold.", CLUSTERING),
+    "anomalies": Verb("dcka.cli.anomalies", "Find the readings that are far from every centre.", CLUSTERING),
+    "stream": Verb("dcka.cli.stream", "Cluster what the nodes sense, again and again.", CLUSTERING),
     "check": Verb(
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
+    "update": Verb("dcka.cli.update", "New firmware and settings for boards, over the air.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
     "ha": Verb("dcka.cli.ha", "Show the nodes in Home Assistant.", NETWORK),
+    "energy": Verb("dcka.cli.energy", "How long a battery lasts, modelled, by the pace.", NETWORK),
+    "pace": Verb("dcka.cli.pace", "When clusterings begin, for nodes that sleep deeply.", NETWORK),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
     ),
@@ -51,10 +56,15 @@ BOARD_VERBS: dict[str, Verb] = {
     ),
     "image": Verb("dcka.cli.board.image", "Write MicroPython, firmware and data in one go.", FIRST),
     "inject": Verb("dcka.cli.board.inject", "Give boards their readings over the cable.", LATER),
+    "readings": Verb("dcka.cli.board.readings", "What a board's sensors have measured.", LATER),
     "logs": Verb("dcka.cli.board.logs", "Follow what boards print.", LATER),
     "doctor": Verb("dcka.cli.board.doctor", "Find out why a board does not answer.", LATER),
     "bench": Verb("dcka.cli.board.bench", "Measure how fast a board computes.", LATER),
     "selftest": Verb("dcka.cli.board.selftest", "Try the whole path on emulated boards.", LATER),
+}
+
+UPDATE_VERBS: dict[str, Verb] = {
+    "status": Verb("dcka.cli.update.status", "Which version each node runs, and what went back.", LATER),
 }
 
 LOCKED = "A broker with locks"
@@ -90,10 +100,17 @@ BENCH_VERBS: dict[str, Verb] = {
     "memory": Verb(
         "dcka.cli.bench.memory", "What heap a node needs: by part, and the smallest that passes.", CLUSTERING
     ),
+    "store": Verb("dcka.cli.bench.store", "What keeping readings costs the flash, in years.", NETWORK),
     "engine": Verb(
         "dcka.cli.bench.engine", "How fast the host's K-means is, beside scikit-learn's.", CLUSTERING
+    ),
+    "anomalies": Verb(
+        "dcka.cli.bench.anomalies",
+        "What nodes find of labelled events, beside a central K-means.",
+        CLUSTERING,
     ),
     "scale": Verb("dcka.cli.bench.scale", "Many nodes: time, beside the bare messages, and memory.", NETWORK),
     "faults": Verb("dcka.cli.bench.faults", "What goes wrong, and that no result is.", NETWORK),
     "soak": Verb("dcka.cli.bench.soak", "Run after run with random faults; nothing leaks.", NETWORK),
+    "week": Verb("dcka.cli.bench.week", "A week of nodes that sense, sleep and fail, in a minute.", NETWORK),
 }

@@ -98,6 +98,17 @@ def choice(*words: str) -> Check:
     return Check(allowed, convert)
 
 
+def flag() -> Check:
+    """A truth value."""
+
+    def convert(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise Unfit
+        return value
+
+    return Check("true or false", convert)
+
+
 def text(pattern: str, allowed: str) -> Check:
     """A string that the whole of `pattern` matches; `allowed` says so in words."""
     form = re.compile(pattern)

@@ -15,7 +15,11 @@ from dcka.config.sections import (
     EmulationSection,
     NetworkSection,
     RunSection,
+    SensorsSection,
+    SleepSection,
+    StreamSection,
     TopologySection,
+    UpdateSection,
     WifiSection,
     keys_of,
 )
@@ -53,6 +57,10 @@ class Config:
     data: DataSection
     emulation: EmulationSection
     wifi: WifiSection
+    sensors: SensorsSection
+    sleep: SleepSection
+    update: UpdateSection
+    stream: StreamSection
     graph: Graph
     source: Source = field(repr=False)
 
@@ -146,6 +154,13 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"so no step would come to its end; raise max_slots"
         )
     require_addresses(parts["wifi"], len(network.nodes), source)
+    sleep = parts["sleep"]
+    if sleep.battery_full_mv <= sleep.battery_empty_mv:
+        raise UsageError(
+            f"{source.stated('sleep', 'battery_full_mv', sleep.battery_full_mv)} is not more than "
+            f"battery_empty_mv = {sleep.battery_empty_mv}"
+        )
+    _require_pace(parts["sensors"], source)
     graph = _graph(network.nodes, topology, source)
     if run.schedule == "gossip":
         _require_slots(graph, run, source)
@@ -155,6 +170,15 @@ def _config(file: Path | None, parts: Mapping[str, Any], source: Source) -> Conf
             f"the nodes are {named_ids(network.nodes)}"
         )
     return Config(file=file, graph=graph, source=source, **{**parts, "network": network})
+
+
+def _require_pace(sensors: SensorsSection, source: Source) -> None:
+    for device in sensors.devices:
+        if sensors.every_s < device.least_s:
+            raise UsageError(
+                f"{source.stated('sensors', 'every_s', sensors.every_s)}: a {device.driver} needs {device.least_s} s "
+                f"between two measurements"
+            )
 
 
 def _require_known_section(section: str, table: object, source: Source) -> None:

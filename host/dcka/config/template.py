@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from dcka.config.checks import bare
 from dcka.config.sections import SECTIONS, KeyInfo, keys_of
 
 _HEAD = """\
@@ -16,6 +17,10 @@ _TITLES = {
     "data": "How a table of readings becomes the nodes' data.",
     "emulation": "Nodes on this computer.",
     "wifi": "How boards join the network.",
+    "sensors": "What nodes measure, and keep on their flash.",
+    "sleep": "Nodes that sleep deeply between clusterings.",
+    "stream": "Clustering what nodes sense, again and again.",
+    "update": "New versions of firmware and settings, over the air.",
 }
 
 
@@ -29,7 +34,7 @@ def template(values: Mapping[str, Mapping[str, object]] | None = None) -> str:
 
 
 def toml_value(value: object) -> str:
-    """A string, a number, a truth value or a list of such, as TOML writes it. Raises TypeError for others."""
+    """A string, a number, a truth value a list or a table of such, as TOML writes it. Raises TypeError for others."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -39,6 +44,8 @@ def toml_value(value: object) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{bare(name)} = {toml_value(item)}" for name, item in value.items()) + " }"
     raise TypeError(f"no TOML for {value!r}")
 
 

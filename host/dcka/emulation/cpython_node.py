@@ -14,8 +14,9 @@ from dcka.emulation.link import Link
 from dcka.emulation.loop import Loop
 from dcka.emulation.network import NodeFailure
 from dcka.emulation.numpy_kernel import accumulate
+from dcka.emulation.sensing import Sensing
 from dcka.emulation.tracebacks import last_place
-from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE
+from dcka_core.actions import ADOPT, DROP, MAKE, PUBLISH, SAVE, SLEEP, SUBSCRIBE, UNSUBSCRIBE, UPDATE
 from dcka_core.errors import CoreError
 from dcka_core.member import RUN_FILE
 from dcka_core.node import Node
@@ -24,6 +25,8 @@ from dcka_core.points import Points
 from dcka_core.session import COMMIT_FILE
 from dcka_core.survey_grid import SurveyGrid
 from dcka_core.ticks import PERIOD, diff
+from dcka_core.update import NO_VERSIONS, refusal
+from dcka_core.windows import Windows
 
 # Places in the node's ledger (protocol, section 7).
 _ASSOCIATIONS, _COMPUTING = 1, 6
@@ -63,6 +66,7 @@ class CPythonNode:
         self._rate = 1 + settings.get("clock_ppm", 0) / 1_000_000
         self._node: Node
         self._link: Link | None = None
+        self._sensing: Sensing | None = None
 
     @property
     def running(self) -> bool:
@@ -76,6 +80,7 @@ class CPythonNode:
     def end(self) -> None:
         """End at once, as a power cut would. Its flash stays."""
         self._loop.at(self._turn, None)
+        self._loop.at(self._sense, None)
         link, self._link = self._link, None
         if link is not None:
             link.cut()
@@ -95,6 +100,10 @@ class CPythonNode:
             self._vitals,
             self._load,
         )
+        if "sensors" in settings:
+            self._sensing = Sensing(settings["sensors"], self._flash)
+            self._node.also["sensing"] = self._sensing.report
+            self._node.others["window"] = Windows(self._sensing.segments, self._load)
         self._link = Link(settings, self._node.will(), self._loop, self._gates, self._turn)
         try:
             points = self._flash.points()
@@ -108,6 +117,7 @@ class CPythonNode:
         for topic in self._node.standing_topics():
             self._link.subscribe(topic)
         self._link.open()
+        self._sense()
 
     def _turn(self) -> None:
         """What has come, what is due; then when to look again."""
@@ -143,6 +153,12 @@ class CPythonNode:
         else:
             self._loop.at(self._turn, time.monotonic() + max(0, diff(due, self._now())) / 1000 / self._rate)
 
+    def _sense(self) -> None:
+        """Sample what is due, also while the node's radio sleeps; then when to look again."""
+        sensing = self._sensing
+        if sensing is not None:
+            self._guarded(lambda: self._loop.at(self._sense, time.monotonic() + sensing.look(self._now())))
+
     def _feed(self, event: Callable[..., list[Any]], *arguments: Any) -> None:
         """Tell the core of an event, count for how long it computes, and do what it asks for."""
         began = time.perf_counter_ns()
@@ -169,6 +185,9 @@ class CPythonNode:
                 link.unsubscribe(action[1])
             elif what == SLEEP:
                 self._sleep(link, action[1])
+            elif what == UPDATE:
+                topic = f"dcka/{self._settings['network']}/got/{self._settings['node']}"
+                link.publish(topic, json.dumps(refusal(action[1], NO_VERSIONS)), False)
             else:
                 self._store(action)
 

@@ -57,6 +57,10 @@ class CPythonNodes:
         self._gates.close()
         self.loop.close()
 
+    def flash(self, node: int) -> Flash:
+        """A node's flash."""
+        return self._flashes[node]
+
     def start(self, node: int) -> None:
         """Start a node with the flash that it left, ending it first if it runs. Raises EmulationError."""
         self.kill(node)

@@ -81,6 +81,9 @@ def main() -> int:
     nodes = CPythonNodes(
         begin["settings"], begin["ids"], folder, clocks=begin.get("clocks"), logins=begin.get("logins")
     )
+    for node, files in begin.get("files", {}).items():
+        for name, content in files.items():
+            nodes.flash(int(node)).save(name, bytes.fromhex(content))
     try:
         nodes.loop.watch(peer, EVENT_READ, lambda: control.ready(nodes))
         for node in nodes.ids:

@@ -1,6 +1,7 @@
 """The flash of a node under CPython: a board's files by their names, in memory or in a folder."""
 
 import io
+import os
 import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -37,6 +38,10 @@ class Flash(ABC):
     @abstractmethod
     def free_bytes(self) -> int:
         """How much more can be stored."""
+
+    @abstractmethod
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder; none where there is no such folder."""
 
     @abstractmethod
     def rename(self, name: str, other: str) -> None:
@@ -117,6 +122,9 @@ class MemoryFlash(Flash):
     def free_bytes(self) -> int:
         return self._size - sum(map(len, self._files.values()))
 
+    def names(self, folder: str) -> list[str]:
+        return [name.removeprefix(f"{folder}/") for name in self._files if name.startswith(f"{folder}/")]
+
     def rename(self, name: str, other: str) -> None:
         if name not in self._files:
             raise FileNotFoundError(f"no {name}")
@@ -141,7 +149,7 @@ class FolderFlash(Flash):
         self.rename(aside, name)
 
     def append(self, name: str, payload: bytes, offset: int) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (self._folder / name).open("ab" if offset else "wb") as file:
             file.write(payload)
 
@@ -153,6 +161,10 @@ class FolderFlash(Flash):
         while not there.exists():
             there = there.parent
         return shutil.disk_usage(there).free
+
+    def names(self, folder: str) -> list[str]:
+        there = self._folder / folder
+        return os.listdir(there) if there.is_dir() else []
 
     def rename(self, name: str, other: str) -> None:
         (self._folder / name).replace(self._folder / other)

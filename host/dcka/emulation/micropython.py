@@ -16,13 +16,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from dcka.broker.url import CA_FILE, BrokerUrl
-from dcka.emulation import wrong_clock
+from dcka.emulation import deep_sleep, wrong_clock
 from dcka.emulation.build import Build, build, install
 from dcka.emulation.errors import EmulationError
-from dcka.emulation.network import CONFIG_FILE, NodeFailure, checked_ids, require_node, settings
+from dcka.emulation.network import (
+    CONFIG_FILE,
+    Additions,
+    NodeFailure,
+    checked_ids,
+    require_node,
+    settings,
+    with_sleep,
+)
 from dcka.emulation.tracebacks import last_place, last_traceback, with_real_names
 from dcka.errors import UsageError
 from dcka.processes import Child, ProcessGroup
@@ -43,8 +51,9 @@ DEFAULT_HEAP = "128K"
 
 # -I and -S: without the site packages' start-up, which takes longer than MicroPython itself. `-m main` and not
 # `main.py`: the path in front of every file name is then empty, and a node's heap holds these names.
-_RUN = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
-sys.exit(run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], *sys.argv[3:]]))"""
+_CALL = """import sys; sys.path.insert(0, sys.argv[1]); from micropython_run import run_main
+code = run_main(['micropython', '-X', 'heapsize=' + sys.argv[2], *sys.argv[3:]])
+"""
 
 
 @dataclass(frozen=True)
@@ -74,25 +83,35 @@ def interpreter_folder() -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
-def launch(heap: str, *arguments: str) -> list[str | Path]:
-    """The arguments with which this Python runs MicroPython: `heap` such as 112K, then its own arguments.
+def launch(heap: str, *arguments: str, then: str = "sys.exit(code)") -> list[str | Path]:
+    """The arguments with which this Python runs MicroPython: `heap` such as 112K, then its own arguments; `then`: what
+    Python does when it has ended.
 
     Raises `EmulationError` where there is none.
     """
     interpreter = interpreter_folder()
     if interpreter is None:
         raise EmulationError(str(available().reason))
-    return ["-I", "-S", "-c", _RUN, interpreter, heap, *arguments]
+    return ["-I", "-S", "-c", _CALL + then, interpreter, heap, *arguments]
 
 
 class MicroPythonNode:
-    """One node: its id, its folder, its heap, and its process while it runs. `names`: those of its build."""
+    """One node: its id, its folder, its heap, and its process while it runs, or sleeps deeply. `names`: those of its
+    build. `sleeps`: whether it may sleep deeply."""
 
-    def __init__(self, node: int, folder: Path, heap: str, names: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        node: int,
+        folder: Path,
+        heap: str,
+        names: Mapping[str, Mapping[str, str]],
+        sleeps: bool = False,
+    ) -> None:
         self.node = node
         self.folder = folder
         self.heap = heap
         self._names = names
+        self._sleeps = sleeps
         self._child: Child | None = None
 
     @property
@@ -104,7 +123,11 @@ class MicroPythonNode:
         """Start it, if it does not run, and do not wait for it."""
         if self.pid is not None:
             return
-        arguments = launch(self.heap, "-m", "main")
+        if self._sleeps:
+            deep_sleep.cut_power(self.folder)
+            arguments = launch(self.heap, "-m", "main", then=deep_sleep.WAKE)
+        else:
+            arguments = launch(self.heap, "-m", "main")
         if self._child is not None:
             group.forget(self._child)
         self._child = group.start(
@@ -159,7 +182,9 @@ class MicroPythonNetwork:
     `folder` keeps the nodes' folders (`folder/ID`); without it they are temporary. `heap` is MicroPython's
     heapsize, such as 112K. `max_message` (bytes) and `keepalive` (seconds) go into each `node.json`.
     `firmware` is a finished build (default: the firmware, built for this machine). `clocks`: by id, by how many
-    millionths a node's clock is fast.
+    millionths a node's clock is fast. `additions`: what not every network's nodes have.
+    `sleep`: what node.json says of deep sleep, for nodes that do (docs/sleep.md); `sleep_clocks`: by id, by how many
+    millionths its sleeps are longer than it asks for.
 
     Raises `UsageError` for an id that comes twice or is outside 1 … 65535, for a heap that is no size, and for an
     encrypted broker without the file of its authority.
@@ -177,6 +202,9 @@ class MicroPythonNetwork:
         keepalive: int = 10,
         firmware: Build | None = None,
         clocks: Mapping[int, int] | None = None,
+        additions: Additions | None = None,
+        sleep: Mapping[str, Any] | None = None,
+        sleep_clocks: Mapping[int, int] | None = None,
     ) -> None:
         if not re.fullmatch(r"[1-9][0-9]{0,8}[kKmM]?", heap):
             raise UsageError(f"a heap is a number of bytes such as 112K or 1M, not {heap!r}")
@@ -185,8 +213,11 @@ class MicroPythonNetwork:
         self._folder = folder
         self._firmware = firmware
         self._broker = broker
-        self._config = settings(network, broker, max_message, keepalive)
+        self._additions = additions or Additions()
+        self._config = {**settings(network, broker, max_message, keepalive), **self._additions.settings}
         self._clocks = dict(clocks or {})
+        self._sleep = sleep
+        self._sleep_clocks = dict(sleep_clocks or {})
         self._ca = broker.ca if broker.tls else None
         self._nodes: dict[int, MicroPythonNode] = {}
         self._resources = contextlib.ExitStack()
@@ -209,12 +240,14 @@ class MicroPythonNetwork:
         state = available()
         if not state:
             raise EmulationError(str(state.reason))
-        made = self._firmware or build()
+        more = () if self._sleep is None else ("sleeping",)
+        made = self._firmware or build(parts=(*self._additions.parts, *more))
         try:
             base = self._folder or self._resources.enter_context(scratch_folder("nodes"))
             self._group = self._resources.enter_context(ProcessGroup())
             self._nodes = {
-                node: MicroPythonNode(node, base / str(node), self._heap, made.names) for node in self.ids
+                node: MicroPythonNode(node, base / str(node), self._heap, made.names, self._sleep is not None)
+                for node in self.ids
             }
             for node in self._nodes.values():
                 self._lay_out(node, made)
@@ -252,7 +285,12 @@ class MicroPythonNetwork:
             config = node.folder / CONFIG_FILE
             config.touch(mode=0o600)  # it may hold the broker's password
             own = {**self._config, "node": node.node, "broker": self._broker.for_node(node.node)}
+            if self._sleep is not None:
+                own = with_sleep(own, self._sleep)
+                deep_sleep.put(node.folder, self._sleep_clocks.get(node.node, 0))
             config.write_text(json.dumps(own), encoding="utf-8")
+            for name, content in self._additions.files.get(node.node, {}).items():
+                (node.folder / name).write_bytes(content)
             if node.node in self._clocks:
                 wrong_clock.put(node.folder, self._clocks[node.node])
             if self._ca is not None:

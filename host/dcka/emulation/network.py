@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from dcka.broker.url import BrokerUrl
 from dcka.emulation.errors import EmulationError
@@ -26,6 +27,17 @@ class NodeFailure:
     exit_code: int
     sentence: str
     output: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What not every network's nodes have. `parts`: of the firmware. `settings`: of node.json. `files`: by node and by
+    name, what lies in its folder when it first starts.
+    """
+
+    parts: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    files: Mapping[int, Mapping[str, bytes]] = field(default_factory=dict)
 
 
 def checked_ids(nodes: Iterable[int]) -> tuple[int, ...]:
@@ -74,6 +86,11 @@ def settings(network: str, broker: BrokerUrl, max_message: int, keepalive: int) 
         "max_message": max_message,
         "keepalive": keepalive,
     }
+
+
+def with_sleep(record: Mapping[str, Any], sleep: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's configuration with deep sleep, whose part stands around all others."""
+    return {**record, "parts": [*record.get("parts", ()), "sleeping"], "sleep": dict(sleep)}
 
 
 MAX_DRIFT = 0.02

@@ -9,8 +9,8 @@ from dcka.emulation.errors import BuildError
 from dcka.firmware_files import BoardFile
 from dcka.firmware_source import make_small, module_name, read
 
-BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"))
-"""What a board runs by itself: only sources do."""
+BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"), PurePosixPath("trial.py"))
+"""What a board runs by itself, the last one in the place of main.py: only sources do."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ class Ledger:
     `slots_awake` of `slot_ms` each; `light_sleep_ms`: asleep within a run. `associations`: with the access
     point. `broadcasts`, `deliveries`: messages sent, messages heard. `payload_sent`, `payload_heard`: their bytes
     without any header. `computing_ms`: of the time awake, that in which the processor works. `topic_bytes`: of a
-    message's topic. Counts are fractions where they are averages.
+    message's topic. `sampling_wakes`: out of deep sleep, for a reading, without the radio. Counts are fractions where
+    they are averages.
 
     Raises ValueError for a negative count.
     """
@@ -45,6 +46,7 @@ class Ledger:
     payload_heard: float = 0
     computing_ms: float = 0.0
     topic_bytes: float = TOPIC_BYTES
+    sampling_wakes: float = 0
 
     def __post_init__(self) -> None:
         for entry in fields(self):

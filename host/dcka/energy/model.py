@@ -27,7 +27,8 @@ class Model:
     sleep. `association_ms`, `association_mc`: waking and associating once, static address (glenn20,
     "upy-esp32-experiments", ESPNowvsWifiEnergyUsage: 734 ms, 100.2 mC; by DHCP 1,626 ms, 204.3 mC).
     `bits_a_ms`: 802.11b's slowest rate, 1 Mbit/s. `frame_ms`: a frame's preamble, gap and acknowledgement there.
-    `frame_bytes`: its MAC and LLC headers.
+    `frame_bytes`: its MAC and LLC headers. `sampling_ms`: of the processor, for a wake that takes a reading: to start
+    MicroPython, load what samples, read, and sleep again. It is assumed: no board was timed.
     """
 
     transmit_ma: float = 240.0
@@ -41,6 +42,7 @@ class Model:
     bits_a_ms: float = 1000.0
     frame_ms: float = 0.5
     frame_bytes: int = 36
+    sampling_ms: float = 500.0
 
 
 ESP32 = Model()
@@ -57,13 +59,15 @@ def modelled_mah(ledger: Ledger, model: Model = ESP32, span_ms: float = DAY_MS) 
 
 
 def modelled_charges_mc(ledger: Ledger, model: Model = ESP32, span_ms: float = DAY_MS) -> dict[str, float]:
-    """The same in mC by cause: awake, transmitting, receiving, computing, associating, light_sleep, deep_sleep.
+    """The same in mC by cause: awake, transmitting, receiving, computing, associating, sampling, light_sleep and
+    deep_sleep.
 
     Awake time costs the associated current; transmitting, receiving and computing cost what they take beyond it.
     Raises EnergyError where the ledger takes longer than the span.
     """
     associating_ms = ledger.associations * model.association_ms
-    rest_ms = span_ms - ledger.awake_ms - ledger.light_sleep_ms - associating_ms
+    sampling_ms = ledger.sampling_wakes * model.sampling_ms
+    rest_ms = span_ms - ledger.awake_ms - ledger.light_sleep_ms - associating_ms - sampling_ms
     if rest_ms < -1e-6 * span_ms:
         raise EnergyError(
             f"the ledger takes {(span_ms - rest_ms) / 1000:,.0f} s and its span has {span_ms / 1000:,.0f} s; "
@@ -76,6 +80,7 @@ def modelled_charges_mc(ledger: Ledger, model: Model = ESP32, span_ms: float = D
         "transmitting": (model.transmit_ma - model.associated_ma) * sent_ms,
         "receiving": (model.receive_ma - model.associated_ma) * heard_ms,
         "computing": (model.computing_ma - model.associated_ma) * ledger.computing_ms,
+        "sampling": model.computing_ma * sampling_ms,
         "light_sleep": model.light_sleep_ma * ledger.light_sleep_ms,
         "deep_sleep": model.deep_sleep_ma * max(0.0, rest_ms),
     }

@@ -86,7 +86,7 @@ class Dataset(Gathered):
             "dataset": self.id.hex(),
             "name": self.name,
             "columns": list(self.columns),
-            **_words_of(self.grid),
+            **grid_words(self.grid),
             "n": len(self.columns),
             "nodes": nodes,
             "clipped": list(self.clipped),
@@ -129,7 +129,7 @@ def agreed_record(agreed: Agreed, grid: Grid, clipped: Sequence[int]) -> dict[st
     return {
         **{name: agreed.readings[name] for name in _OF_READINGS},
         "dataset": agreed.dataset.hex(),
-        **_words_of(grid),
+        **grid_words(grid),
         "clipped": list(clipped),
         "range": "quantile" if agreed.tail_ppm else "minmax",
         "tail_ppm": agreed.tail_ppm,
@@ -178,7 +178,7 @@ def grid_of(record: Mapping[str, Any]) -> Grid:
     return Grid(offset, (float(record["step"]),) * len(offset), bits, extents, constant)
 
 
-def _words_of(grid: Grid) -> dict[str, Any]:
+def grid_words(grid: Grid) -> dict[str, Any]:
     """What a record says of a grid."""
     words: dict[str, Any] = {"offset": [repr(offset) for offset in grid.offset]}
     if grid.scale == "one":

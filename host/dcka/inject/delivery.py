@@ -1,9 +1,8 @@
 """One node's file on its way: a chunk at a time, said again until it is answered (docs/protocol.md, section 6)."""
 
 import secrets
-import time
 
-from dcka.mqtt.connection import Connection
+from dcka.mqtt.channel import Channel
 from dcka_core.bounds import varint_bytes
 from dcka_core.codec import put_varint
 from dcka_core.messages import CHUNK, REMOVE
@@ -27,7 +26,7 @@ class Delivery:
     """
 
     def __init__(
-        self, node: int, data: bytes, most: int, replace: bool, connection: Connection, of: int = 1
+        self, node: int, data: bytes, most: int, replace: bool, connection: Channel, of: int = 1
     ) -> None:
         self.node = node
         self.data = data
@@ -102,7 +101,7 @@ class Delivery:
     def look(self, online: bool) -> None:
         """Send again what was not answered in time, or give the node up."""
         self._online = online
-        if self.done or self.error or time.monotonic() < self._due:
+        if self.done or self.error or self._connection.now() < self._due:
             return
         if self._held and self.begun:
             return
@@ -147,7 +146,7 @@ class Delivery:
 
     def _send(self) -> None:
         self._sendings += 1
-        self._due = time.monotonic() + self._resend_s
+        self._due = self._connection.now() + self._resend_s
         number = self.transfer.to_bytes(4, "little")
         if self._removing:
             self._connection.publish(f"put/{self.node}", _REMOVE + number)

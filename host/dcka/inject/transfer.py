@@ -1,6 +1,5 @@
 """Sends a data set to the nodes: to all at once, a chunk at a time to each (docs/protocol.md, section 6)."""
 
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,8 @@ from dcka.errors import DckaError
 from dcka.inject.data_file import READINGS_FILE
 from dcka.inject.delivery import RESEND_S, Delivery, busy_sentence
 from dcka.inject.parcel import Parcel
-from dcka.mqtt.connection import Connection, Message
+from dcka.mqtt.channel import Channel
+from dcka.mqtt.connection import Message
 from dcka.mqtt.inbox import ASK_S, Inbox
 from dcka.mqtt.readiness import READY_S, await_online, named, require_single
 from dcka.mqtt.statuses import ASLEEP, PayloadError, read_object, whole
@@ -47,7 +47,7 @@ class TransferResult:
 
 
 def send(
-    connection: Connection,
+    connection: Channel,
     dataset: Parcel,
     *,
     nodes: Collection[int] | None = None,
@@ -74,7 +74,7 @@ def send(
     sending.inbox.drain()
     sending.require_idle()
     sending.begin()
-    sending.finish(time.monotonic() + (sending.limit_s() if limit_s is None else limit_s))
+    sending.finish(connection.now() + (sending.limit_s() if limit_s is None else limit_s))
     results = sending.results()
     failed = [result.error for result in results.values() if result.error]
     if failed:
@@ -89,7 +89,7 @@ class _Sending:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Channel,
         dataset: Parcel,
         nodes: list[int],
         replace: bool,
@@ -142,7 +142,7 @@ class _Sending:
 
     def finish(self, deadline: float) -> None:
         """Answer the nodes until each has its file, and says so in its status, or has failed."""
-        while time.monotonic() < deadline and not all(map(self._is_over, self._nodes)):
+        while self._connection.now() < deadline and not all(map(self._is_over, self._nodes)):
             self._take_all()
             for node, file in self._files.items():
                 file.look(self.inbox.statuses.online(node))
@@ -153,14 +153,14 @@ class _Sending:
     def _take_all(self) -> None:
         """Wait for a message, and take those behind it too: to look at every node after each of a thousand messages
         would cost more than the messages."""
-        until = time.monotonic() + LOOK_S
+        until = self._connection.now() + LOOK_S
         if self.inbox.turn(RESEND_S / 4):
-            while time.monotonic() < until and self.inbox.turn(0):
+            while self._connection.now() < until and self.inbox.turn(0):
                 pass
 
     def _ask_for_statuses(self) -> None:
         """Who has all and does not show it: the statuses are asked for, all of them at once, so not too often."""
-        now = time.monotonic()
+        now = self._connection.now()
         if now >= self._ask_at and any(
             file.done and not self._has(node) for node, file in self._files.items()
         ):

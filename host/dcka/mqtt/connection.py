@@ -167,6 +167,10 @@ class Connection:
         """Whether the broker has let us in, and the connection stands as far as one can see."""
         return self._up
 
+    def now(self) -> float:
+        """Seconds on the clock that all limits go by: time.monotonic()."""
+        return time.monotonic()
+
     # ---- out ----
 
     def publish(self, suffix: str, payload: bytes | str | Mapping[str, object], retain: bool = False) -> bool:

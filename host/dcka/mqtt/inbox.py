@@ -1,9 +1,9 @@
 """What comes over a connection, sorted: each kind of topic to its handler, statuses into one table."""
 
-import time
 from collections.abc import Callable, Mapping
 
-from dcka.mqtt.connection import Connection, Message, Reconnected
+from dcka.mqtt.channel import Channel
+from dcka.mqtt.connection import Message, Reconnected
 from dcka.mqtt.statuses import NodeStatus, PayloadError, Statuses
 
 # A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md): who waits asks again.
@@ -19,19 +19,19 @@ class Inbox:
     `handlers`: by the first part of the topic, called with the node of `<kind>/<node>` (0 for a topic of one
     part) and the message; a PayloadError that one raises is counted, and goes to `on_reject` with the topic
     and the reason. What has no handler is passed over. `on_reconnect` is called after an outage. `heard_at`: by node,
-    when its last status came live, by time.monotonic().
+    when its last status came live, by the connection's clock.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Channel,
         handlers: Mapping[str, Handler],
         on_status: Callable[[NodeStatus], None] = lambda status: None,
         on_reject: Callable[[str, str], None] = lambda suffix, reason: None,
         on_reconnect: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection = connection
-        self.statuses = Statuses()
+        self.statuses = Statuses(connection.now)
         self.heard_at: dict[int, float] = {}
         self._status_texts: dict[int, bytes] = {}
         self._handlers = {"status": self._take_status, **handlers}
@@ -66,10 +66,11 @@ class Inbox:
         Every half a second what is retained on `filters` is asked for again, and `ask` is called; less often where the
         answers, of a thousand nodes on a slow machine say, take a second and more to work off.
         """
-        deadline = time.monotonic() + limit_s
-        again = time.monotonic() + ASK_S
+        clock = self.connection.now
+        deadline = clock() + limit_s
+        again = clock() + ASK_S
         while not condition():
-            now = time.monotonic()
+            now = clock()
             if now >= deadline:
                 return False
             if now < again:

@@ -1,6 +1,5 @@
 """Before a run: are the nodes there, each once, and with the data that is meant?"""
 
-import time
 from collections.abc import Callable, Collection, Iterable
 
 from dcka.errors import DckaError
@@ -45,13 +44,14 @@ def await_online(
     `tell` is called with who is missing, once that has lasted for TELL_S, and then every TELL_S where it has changed;
     with nobody once all are there. Raises NotReady: who has not come within `limit_s`, and who is there twice.
     """
-    told_at, told = time.monotonic(), frozenset[int]()
+    clock = inbox.connection.now
+    told_at, told = clock(), frozenset[int]()
 
     def look() -> None:
         nonlocal told_at, told
         missing = frozenset(node for node in nodes if not inbox.statuses.online(node))
-        if missing != told and time.monotonic() - told_at >= TELL_S:
-            told_at, told = time.monotonic(), missing
+        if missing != told and clock() - told_at >= TELL_S:
+            told_at, told = clock(), missing
             tell(missing)
 
     def decided() -> bool:

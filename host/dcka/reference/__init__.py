@@ -10,6 +10,7 @@ from dcka.reference.dcka_float import FloatDcka, FloatOuterStep, InnerClock, dck
 from dcka.reference.dcka_gossip import GossipRules, GossipRun, GossipStep, gossip_run, put_hash
 from dcka.reference.dcka_tree import TreeRun, TreeStep, tree_run
 from dcka.reference.dkm import DkmRun, dkm
+from dcka.reference.forgetting import remembered
 from dcka.reference.graphs import (
     Link,
     check_jointly_connected,
@@ -26,6 +27,7 @@ from dcka.reference.indices import Indices, indices
 from dcka.reference.mass import fraction_bits
 from dcka.reference.randoms import Stream
 from dcka.reference.seeding import Pick, distributed_plus_plus, exponential, offer, partition_labels
+from dcka.reference.segments import segment_readings
 from dcka.reference.starts import (
     kmeans_plus_plus,
     local_indices,
@@ -44,6 +46,7 @@ from dcka.reference.survey import (
     readings_grid,
     survey_run,
 )
+from dcka.reference.tail import TailRun, tail_run
 from dcka.reference.weights import (
     Rate,
     equal_shares,
@@ -52,6 +55,7 @@ from dcka.reference.weights import (
     metropolis,
     predicted_rate,
 )
+from dcka.reference.window import ReadingsWindow, WindowPoints
 
 __all__ = [
     "DkmRun",
@@ -71,11 +75,14 @@ __all__ = [
     "Pick",
     "Rate",
     "ReadingsGrid",
+    "ReadingsWindow",
     "StepCheck",
     "Stream",
     "SurveyRun",
+    "TailRun",
     "TreeRun",
     "TreeStep",
+    "WindowPoints",
     "assign",
     "bits_for",
     "check_jointly_connected",
@@ -112,13 +119,16 @@ __all__ = [
     "put_hash",
     "random_points_start",
     "readings_grid",
+    "remembered",
     "round_half_up",
+    "segment_readings",
     "shared_start",
     "snake_order",
     "sorted_order",
     "ssd",
     "start_hash",
     "survey_run",
+    "tail_run",
     "tree_run",
     "union",
 ]

@@ -57,6 +57,7 @@ def tree_run(
     max_steps: int,
     given: Any | None = None,
     contributors: Sequence[Collection[int]] | None = None,
+    prior: Sequence[int] | None = None,
 ) -> TreeRun:
     """Run `tree`: node_points[i] (m_i, n), grid coordinates of node node_ids[i]; extents (n,).
 
@@ -65,15 +66,18 @@ def tree_run(
     cluster that is empty everywhere then takes its shared centre. As no centres are common before it, step 0 of
     these four never counts as converged.
     `contributors` replays a partial run: the ids whose sums are in each step. The replay ends where the list
-    does, or earlier where the run is final. Raises ValueError for input that does not fit.
+    does, or earlier where the run is final. `prior`: K whole numbers, of "given" alone: each step's update takes in as
+    many points more at the given centres ("Forgetting"); counts and SSD are the nodes' own points'. Raises ValueError
+    for input that does not fit.
     """
     members = prepare(node_points, node_ids, k, init, seed, extents, given)
+    weights = _weights(prior, init, k)
     plan = _plan(members.ids, max_steps, contributors)
     common = None if init in OWN else members.starts[0]
     steps: list[TreeStep] = []
     converged = False
     for present in plan:
-        step = _step(members, common, present)
+        step = _step(members, common, present, weights)
         steps.append(step)
         converged = common is not None and np.array_equal(step.centres, common)
         common = step.centres
@@ -104,7 +108,17 @@ def _plan(
     return plan
 
 
-def _step(members: Members, common: IntArray | None, present: frozenset[int]) -> TreeStep:
+def _weights(prior: Sequence[int] | None, init: str, k: int) -> IntArray:
+    """(K,): as how many points each given centre counts."""
+    if prior is None:
+        return np.zeros(k, dtype=np.int64)
+    weights = np.array(prior, dtype=np.int64)
+    if init != "given" or weights.shape != (k,) or weights.min() < 0:
+        raise ValueError(f"The prior {list(prior)} needs {k} whole numbers and given centres.")
+    return weights
+
+
+def _step(members: Members, common: IntArray | None, present: frozenset[int], weights: IntArray) -> TreeStep:
     """One step with the sums of those present; integers, so their order is irrelevant."""
     total = np.zeros((members.k, members.n + 1), dtype=np.int64)
     ssd = 0
@@ -119,4 +133,7 @@ def _step(members: Members, common: IntArray | None, present: frozenset[int]) ->
             ssd += part
     basis = members.basis if common is None else common
     counts = total[:, 0]
-    return TreeStep(common, updated_grid(basis, total[:, 1:], counts), counts, ssd, counts == 0, present)
+    # Below 2^63: a weight of 2^40 at most, and 15 bits of a centre. In "given" the basis is the start.
+    mass = counts + weights
+    after = updated_grid(basis, total[:, 1:] + weights[:, None] * members.basis, mass)
+    return TreeStep(common, after, counts, ssd, counts == 0, present)

@@ -3,7 +3,7 @@
 from dcka.mqtt.connection import Message
 from dcka.mqtt.statuses import PayloadError, quarantined, read_object, whole, wholes
 from dcka.runs.ledgers import require_ledger
-from dcka.runs.plan import Json, RunPlan
+from dcka.runs.plan import TAIL, Json, RunPlan
 from dcka_core.errors import MessageError
 from dcka_core.messages import (
     CONVERGED,
@@ -29,7 +29,7 @@ class Collector:
     """The results, commits and steps of one run.
 
     `results`, `steps`: by node, as the JSON came; `commits`: by node, the greatest. `commit_at`, `result_at`:
-    when they came, by time.monotonic(). The first word on a matter stands: a second, different one is refused
+    when they came, by the connection's clock. The first word on a matter stands: a second, different one is refused
     as a conflict, for then two nodes have one id, or somebody forges.
     """
 
@@ -43,6 +43,15 @@ class Collector:
         self.commits: dict[int, Commit] = {}
         self.commit_at: dict[int, float] = {}
         self._steps: dict[int, dict[int, Json]] = {}
+        self._events: dict[int, dict[int, Json]] = {}
+
+    @property
+    def events(self) -> dict[int, list[Json]]:
+        """What nodes have said of readings by node, the farthest first, of equals the first in the data."""
+        return {
+            node: sorted(own.values(), key=lambda one: (-one["distance"], one["index"]))
+            for node, own in sorted(self._events.items())
+        }
 
     @property
     def steps(self) -> dict[int, list[Json]]:
@@ -98,6 +107,28 @@ class Collector:
                 raise PayloadError(CONFLICT)
             return None
         known[step] = record
+        return record
+
+    def take_event(self, node: int, message: Message) -> Json | None:
+        """A reading that a node tells of, in a tail whose record asks for such; None for one that is known.
+
+        A greater end of the run makes the node say them anew: those beyond of either stay. Raises PayloadError.
+        """
+        record = self._of_this_run(node, message)
+        if self._run.kind != TAIL or not self._run.reveal:
+            raise PayloadError("nobody has asked for readings")
+        index, point = whole(record, "index"), wholes(record, "point")
+        whole(record, "distance")
+        if len(point) != self._run.n or max(point) >> self._run.data_bits:
+            raise PayloadError("point is none of the grid")
+        known = self._events.setdefault(node, {})
+        if index in known:
+            if known[index] != record:
+                raise PayloadError(CONFLICT)
+            return None
+        if len(known) >= 2 * self._run.reveal:
+            raise PayloadError("more readings than were asked for")
+        known[index] = record
         return record
 
     def take_commit(self, node: int, message: Message) -> Commit | None:

@@ -6,12 +6,12 @@ does not show them, and after an outage: a broker may have lost what it kept.
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from dcka.mqtt.connection import Connection, ConnectionLost, Message
+from dcka.mqtt.channel import Channel
+from dcka.mqtt.connection import ConnectionLost, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import (
     READY_S,
@@ -28,7 +28,7 @@ from dcka.runs.again import Again
 from dcka.runs.blame import STALLED, missed
 from dcka.runs.collector import Collector
 from dcka.runs.outcome import Outcome
-from dcka.runs.plan import SURVEY, RunPlan, idle
+from dcka.runs.plan import SURVEY, TAIL, RunPlan, idle
 
 LIMIT_S = 120.0
 PREPARE_S = (
@@ -44,7 +44,7 @@ OnEvent = Callable[[str, dict[str, Any]], None]
 
 
 def run(
-    connection: Connection,
+    connection: Channel,
     plan: RunPlan,
     *,
     limit_s: float | None = None,
@@ -55,7 +55,7 @@ def run(
     is LIMIT_S where none is given, and longer where nodes keep slot time.
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
-    "step", "result" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
+    "step", "result", "event" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
     "rejected" (`topic`, `reason`), and twice a second "turn". Raises NotReady, before anything is published, where
     members are absent within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C
     included, the nodes are told that it is over.
@@ -73,7 +73,7 @@ def run(
         raise
 
 
-def dismiss(connection: Connection, number: int, timeout: float = FAREWELL_S) -> None:
+def dismiss(connection: Channel, number: int, timeout: float = FAREWELL_S) -> None:
     """End whatever runs with a smaller number. Raises ConnectionLost where the broker does not take it."""
     connection.publish("run", idle(number), retain=True)
     connection.flush(timeout)
@@ -82,13 +82,14 @@ def dismiss(connection: Connection, number: int, timeout: float = FAREWELL_S) ->
 class _Course:
     """One run on its way."""
 
-    def __init__(self, connection: Connection, plan: RunPlan, on_event: OnEvent) -> None:
+    def __init__(self, connection: Channel, plan: RunPlan, on_event: OnEvent) -> None:
         handlers = {
             "run": self._take_run,
             "rows": self._take_rows,
             "result": self._take_result,
             "step": self._take_step,
             "commit": self._take_commit,
+            "event": self._take_event,
         }
         self.inbox = Inbox(connection, handlers, self._take_status, self._tell_rejected, self._restate)
         self._connection = connection
@@ -107,14 +108,14 @@ class _Course:
         self._missed_before: list[int] = []
         self._told: tuple[list[int], bool] = [], False
         self._absence = Absence(plan, self.inbox)
-        self._again = Again()
+        self._again = Again(connection.now)
 
     # ---- the sequence ----
 
     def await_members(self, ready_s: float) -> None:
         """Everyone there, once, and with the data of the run. Raises NotReady."""
         self._connection.subscribe("run", "rows/+", "result/+", "step/+", "commit/+")
-        self._connection.subscribe("status/+")
+        self._connection.subscribe("status/+", *(["event/+"] if self._plan.kind == TAIL else []))
         await_online(self.inbox, self._members, ready_s)
         self.inbox.drain()
         about_readings, wanted = self._plan.kind == SURVEY, self._plan.dataset_id
@@ -150,7 +151,7 @@ class _Course:
         if self._reason:
             return
         self._started = datetime.now(UTC)
-        self._begun_at = time.monotonic()
+        self._begun_at = self._connection.now()
         self._again.reset()
         self._connection.publish("run", self._plan.record, retain=True)
         self._tell("begun", {"run": self._plan.number, "members": list(self._plan.members)})
@@ -208,7 +209,7 @@ class _Course:
             for node in lacking:
                 self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
             self._restate_run()
-        now = time.monotonic()
+        now = self._connection.now()
         for node, came_at in self._collector.commit_at.items():
             if (
                 self._collector.final(node)
@@ -280,6 +281,11 @@ class _Course:
         if record is not None:
             self._tell("step", record)
 
+    def _take_event(self, node: int, message: Message) -> None:
+        record = self._collector.take_event(node, message)
+        if record is not None:
+            self._tell("event", record)
+
     def _tell_rejected(self, topic: str, reason: str) -> None:
         self._tell("rejected", {"topic": topic, "reason": reason})
 
@@ -342,6 +348,7 @@ class _Course:
             results=dict(sorted(collector.results.items())),
             commits={node: payload.hex() for node, payload in sorted(collector.payloads.items())},
             steps=collector.steps,
+            events=collector.events,
             statuses={node: dict(statuses[node].record) for node in sorted(self._members & statuses.keys())},
             waiting=self._waiting,
             reason=self._reason,

@@ -57,6 +57,25 @@ def held_data(found: Survey, config: Config, folder: State) -> tuple[Json, int |
     )
 
 
+def record_of(found: Survey, folder: State, dataset: str, what: str) -> Json:
+    """The record of the data set of this id, 16 hex digits, which all nodes have to hold.
+
+    `what`: who needs it, for a sentence that goes on with its id. Raises NotReady where the nodes hold others;
+    DckaError where nobody knows its grid.
+    """
+    held = found.held_dataset()
+    if held != dataset:
+        raise NotReady(
+            f"{what} the data set {dataset}, and the nodes hold {held} now: run again, then look again"
+        )
+    kept = kept_here(Dataset, folder)
+    if kept is not None and kept.id.hex() == held:
+        return kept.record()
+    if found.dataset_record is not None and found.dataset_record["dataset"] == held:
+        return found.dataset_record
+    raise DckaError(f"neither the broker nor {folder.folder} knows the grid of the data set {held}")
+
+
 def settled_data(
     connection: Connection,
     config: Config,

@@ -13,7 +13,9 @@ from dcka_core.record import read_run
 
 Json = dict[str, Any]
 
-_BY_NODE = ("rows", "results", "commits", "steps", "statuses")
+_BY_NODE = ("rows", "results", "commits", "steps", "statuses", "events")
+_NEWER: Json = {"absent": [], "events": {}}
+"""What outcomes of older versions lack."""
 
 
 class OutcomeError(DckaError):
@@ -37,6 +39,7 @@ class Outcome:
     final commit. `waiting`: who is missed where it is not, and `reason`, a sentence that says so; [] and "" otherwise.
     `absent`: members of a finished run of `tree` that had gone, and gave no result. `rejected`: messages that were
     dropped as malformed or of no meaning in this run.
+    `events`: the JSON of `event/<i>`, the farthest reading first.
     """
 
     run: int
@@ -57,6 +60,7 @@ class Outcome:
     reason: str = ""
     rejected: int = 0
     absent: list[int] = field(default_factory=list)
+    events: dict[int, list[Json]] = field(default_factory=dict)
 
     def to_json(self) -> Json:
         """A dict that JSON can hold; `from_json` is its inverse."""
@@ -71,8 +75,8 @@ class Outcome:
         try:
             if record["v"] != 1:
                 raise OutcomeError(f"an outcome of version {record['v']}, and this program reads version 1")
-            values = {entry.name: record[entry.name] for entry in fields(cls) if entry.name != "absent"}
-            values["absent"] = record.get("absent", [])  # outcomes of older versions have none
+            record = {**_NEWER, **record}
+            values = {entry.name: record[entry.name] for entry in fields(cls)}
             for name in _BY_NODE:
                 values[name] = {int(node): value for node, value in values[name].items()}
             return cls(**values)

@@ -27,6 +27,8 @@ Json = dict[str, Any]
 VERSION = 1
 SURVEY = "survey"  # the kind of a run in which the nodes agree on the range of their readings
 SEEDING = "seeding"  # the kind of one in which they draw their starting centres
+TAIL = "tail"  # the kind of one in which they agree on how far away a reading has to be to be told of
+CLUSTERINGS = ("tree", "gossip")
 PARTS = 256  # of a grid step, in which a tolerance is stated
 # A share loses up to 2^-f of its mass by each floor, and the ratios of two nodes with the same mass may differ by
 # some of the 1/256 parts for ever: below this a step would not settle.
@@ -60,7 +62,7 @@ class RunPlan:
 
     @property
     def kind(self) -> str:
-        """ "tree", "gossip", "survey", "seeding" or "score"."""
+        """ "tree", "gossip", "survey", "seeding", "score" or "tail"."""
         return str(self.record["kind"])
 
     def longer(self, limit_s: float) -> float:
@@ -85,6 +87,7 @@ def plan(
     centres: Sequence[Sequence[float]] | None = None,
     on_grid: bool = False,
     seeding: int | None = None,
+    prior: Sequence[int] | None = None,
     **overrides: object,
 ) -> RunPlan:
     """Run `run_number` of the network on the data set of `dataset_record` (`Dataset.record()`).
@@ -92,13 +95,18 @@ def plan(
     `overrides`: values for keys of [run], by name, None where the network file's stands. `max_message`: what
     each node takes, in bytes. `distinct`: how many different points there are, where that is known. `centres`:
     K×n, the start, in the user's units or, `on_grid`, in levels of the grid; `init` is then "given", or, where they are
-    what run `seeding` has drawn, "kmeans++".
+    what run `seeding` has drawn, "kmeans++". `prior`: as how many points each of the centres counts, of `tree` alone.
     Raises PlanError, UsageError of the configuration, and TopologyError: what cannot be, and the way out.
     """
     dataset = dict(dataset_record)
     if centres is not None:
         overrides = {**overrides, "k": len(centres)}
-    config = config.replaced("run", None, **overrides)
+    changed = {
+        name: value for name, value in overrides.items() if value not in (None, getattr(config.run, name))
+    }
+    if changed:
+        # Validates the whole file anew, which the part of a network that is there need not pass.
+        config = config.replaced("run", None, **changed)
     points = points_of(config, dataset)
     dimensions = _dimensions(dataset)
     require_points(config.run.k, points, distinct, str(dataset.get("name", "the data set")))
@@ -117,6 +125,8 @@ def plan(
         record |= {"init": "given", "centres": _given(centres, dataset, dimensions, on_grid)}
         if seeding is not None:
             record |= {"init": "kmeans++", "seeding": seeding}
+        if prior is not None:
+            record["prior"] = [int(weight) for weight in prior]
     elif config.run.init == "kmeans++":
         raise PlanError(
             "kmeans++ starts from what the nodes have drawn; plan it with dcka.runs.seed.plan_from"

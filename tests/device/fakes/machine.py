@@ -41,6 +41,9 @@ class Board:
         self.watchdog_ms = None
         self.fed = 0
         self.timers = {}
+        # Number of a pin -> what is on its wire: a voltage in µV or a function that gives it, a DHT22's bytes, a bus's
+        # thermometers. (SCL, SDA) -> address -> an I²C chip with `read(register, size)` and `write(register, payload)`.
+        self.wires = {}
 
     def soft_restart(self):
         """What a soft reset does: it ends the timers, and leaves watchdog and RTC alone."""
@@ -121,6 +124,36 @@ class Pin:
     def value(self):
         level = board.pins.get(self._id, 1)
         return level() if callable(level) else level
+
+
+class ADC:
+    ATTN_11DB = 3
+
+    def __init__(self, pin, atten=None):
+        if atten != self.ATTN_11DB:
+            raise ValueError("narrow range")
+        self._pin = pin
+
+    def read_uv(self):
+        level = board.wires[self._pin._id]
+        return level() if callable(level) else level
+
+
+class SoftI2C:
+    def __init__(self, scl, sda):
+        self._pins = (scl._id, sda._id)
+
+    def _chip(self, address):
+        chip = board.wires.get(self._pins, {}).get(address)
+        if chip is None:
+            raise OSError(19)
+        return chip
+
+    def readfrom_mem(self, address, register, size):
+        return self._chip(address).read(register, size)
+
+    def writeto_mem(self, address, register, payload):
+        self._chip(address).write(register, payload)
 
 
 class RTC:

@@ -153,5 +153,8 @@ def boot(names, image, gate, offset, blocks, with_main):
             _run("main.py", names)
     except KeyboardInterrupt:  # between two files
         pass
+    except SystemExit:
+        # A board starts anew. `-i` would have the REPL come instead: so the interpreter ends as by a hard reset.
+        os.system("kill -9 $PPID")
     finally:
         sys.stdout.write(_DONE)

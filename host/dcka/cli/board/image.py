@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -263,6 +263,7 @@ def _recipe(
 ) -> _Recipe:
     from dcka.boards.broker_choice import broker_for_boards
     from dcka.broker.own_address import is_loopback
+    from dcka.updates.keys import network_key
 
     url = broker_for_boards(config, place, broker, [port.path for port in chosen])
     unreachable = [address for address in url.addresses if is_loopback(address.host)]
@@ -273,7 +274,8 @@ def _recipe(
     config = config.with_broker(url)
     if not chosen and config.wifi.ssid is None:
         raise UsageError(f'{config.source.name} names no Wi-Fi: write ssid = "NAME" under [wifi]')
-    return _Recipe(config, secrets_for(config, chosen, asked), source, readings)
+    secrets = replace(secrets_for(config, chosen, asked), update=network_key(place))
+    return _Recipe(config, secrets, source, readings)
 
 
 def _report(results: "Sequence[Written]", readings: "Dataset | None", wall_s: float, output: Output) -> int:

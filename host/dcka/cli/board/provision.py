@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,7 @@ def command(
     from dcka.boards.registry import Registry
     from dcka.boards.secrets import Sources
     from dcka.cli.board.places import boards_among
+    from dcka.updates.keys import network_key
 
     begun = time.monotonic()
     config = configuration(network)
@@ -112,6 +114,7 @@ def command(
         chosen,
         Sources(wifi_password_file, broker_password_file, prompt=prompt_for if can_ask() else None),
     )
+    secrets = replace(secrets, update=network_key(place))
     with _progress(output, chosen) as tell, Fleet(chosen, jobs, tell) as fleet:
         fleet.look(source)
         _assign(fleet, config, Registry(place), secrets, node, source, output)

@@ -1,0 +1,1 @@
+"""What nodes sense: their settings, the files that stand for sensors on this computer, and what lies on their flash."""
