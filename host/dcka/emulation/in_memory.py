@@ -39,9 +39,9 @@ class Observer(Protocol):
 class Network:
     """A broker, a clock and a flash for nodes with these points.
 
-    `observer`: told of everything from when it is set. `on_save`: called with (node, file, content) of what nodes put on
-    their flash. `lost`: says of deliveries among nodes whether they are lost;
-    the host's never are. `hop_ms`: from one node to the next.
+    `observer`: told of everything from when it is set. `on_save`: called with (node, file, content) of what nodes put
+    on their flash. `lost`: says of deliveries among nodes whether they are lost; the host's never are. `hop_ms`: from
+    one node to the next.
     """
 
     def __init__(self, points: Mapping[int, Points], hop_ms: int = HOP_MS, lost: Lost | None = None) -> None:
