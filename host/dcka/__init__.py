@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dcka import results
+    import dcka.results as results
     from dcka.estimator import DCKA
 
 __all__ = ["DCKA", "__version__", "results"]

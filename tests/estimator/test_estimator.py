@@ -153,8 +153,11 @@ def test_it_says_where_it_has_not_converged():
     with pytest.warns(ConvergenceWarning, match="not converged after max_iter = 1"):
         DCKA(4, max_iter=1, random_state=0).fit(SAMPLES)
 
+
 def test_it_says_where_nodes_have_not_agreed():
-    slow = DCKA(4, 30, consensus="gossip", topology="line", max_slots=58, max_iter=2, tol=1e-6, random_state=0)
+    slow = DCKA(
+        4, 30, consensus="gossip", topology="line", max_slots=58, max_iter=2, tol=1e-6, random_state=0
+    )
     with pytest.warns(ConvergenceWarning) as told:
         slow.fit(SAMPLES)
     assert [str(one.message).rpartition(": ")[2] for one in told if "agreed" in str(one.message)] == [
