@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 from dcka.broker import NotAllowed
 from dcka.monitor.events import Event
@@ -22,20 +22,34 @@ ASK_AGAIN_S = (0.5, 2.0)
 REFUSED_S = 5.0
 
 
+class Listener(Protocol):
+    """Who wants the messages themselves, and not only what happened: a recorder, say. Times are seconds since 1970."""
+
+    def message(self, node: int, message: Message, events: list[Event], at: float) -> None:
+        """A message that was of use, with the events that it brought."""
+
+    def event(self, event: Event) -> None:
+        """An event that no message brought."""
+
+    def reconnected(self, at: float) -> None:
+        """The broker was away, however short: what was said meanwhile is lost."""
+
+
 def watch(
     connection: Connection,
     state: NetworkState,
     on_events: Callable[[list[Event]], None],
     limit_s: float | None = None,
     guard: AbstractContextManager[Any] | None = None,
+    listener: Listener | None = None,
 ) -> None:
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
     `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
-    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. Raises NotAllowed
-    where the broker is there, and refuses the user that it had let in.
+    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. `listener` is
+    told first. Raises NotAllowed where the broker is there, and refuses the user that it had let in.
     """
-    _Watch(connection, state, on_events, guard or contextlib.nullcontext()).go(limit_s)
+    _Watch(connection, state, on_events, guard or contextlib.nullcontext(), listener).go(limit_s)
 
 
 class _Watch:
@@ -45,11 +59,13 @@ class _Watch:
         state: NetworkState,
         on_events: Callable[[list[Event]], None],
         guard: AbstractContextManager[Any],
+        listener: Listener | None,
     ) -> None:
         self._connection = connection
         self._guard = guard
         self._state = state
-        self._tell = on_events
+        self._on_events = on_events
+        self._listener = listener
         kinds = {topic.partition("/")[0] for topic in TOPICS}
         self._inbox = Inbox(
             connection,
@@ -86,9 +102,12 @@ class _Watch:
         self._ask_at = [now + after for after in ASK_AGAIN_S]
 
     def _take(self, node: int, message: Message) -> None:
+        at = time.time()
         with self._guard:
-            events = self._state.take(node, message, time.time())
-        self._tell(events)
+            events = self._state.take(node, message, at)
+        if self._listener is not None:
+            self._listener.message(node, message, events, at)
+        self._on_events(events)
 
     def _reject(self, topic: str, reason: str) -> None:
         with self._guard:
@@ -98,4 +117,13 @@ class _Watch:
     def _reconnected(self) -> None:
         with self._guard:
             self._state.reconnected()
+        if self._listener is not None:
+            self._listener.reconnected(time.time())
         self._plan_asking()
+
+    def _tell(self, events: list[Event]) -> None:
+        """Events that no message brought."""
+        if self._listener is not None:
+            for event in events:
+                self._listener.event(event)
+        self._on_events(events)
