@@ -60,6 +60,10 @@ def _nodes(run: "Run", pandas: Any) -> "pandas.DataFrame":
         {name: value for name, value in result.items() if name not in left_out}
         for _, result in sorted(run.nodes.items())
     ]
+    grid = run.stored.grid
+    for row in rows:
+        if grid is not None and row.get("ssd") is not None:
+            row["ssd"] *= grid.unit**2
     index = pandas.Index(sorted(run.nodes), name="node", dtype="int64")
     return pandas.DataFrame(rows, index=index)
 
