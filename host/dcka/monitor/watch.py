@@ -24,6 +24,19 @@ REFUSED_S = 5.0
 MORE_S = 1.0
 
 
+class Listener(Protocol):
+    """Who wants the messages themselves, and not only what happened: a recorder, say. Times are seconds since 1970."""
+
+    def message(self, node: int, message: Message, events: list[Event], at: float) -> None:
+        """A message that was of use, with the events that it brought."""
+
+    def event(self, event: Event) -> None:
+        """An event that no message brought."""
+
+    def reconnected(self, at: float) -> None:
+        """The broker was away, however short: what was said meanwhile is lost."""
+
+
 class Tap(Protocol):
     """Who gets every message that was of use, with the guard held, and those of more topics than the state needs."""
 
@@ -43,15 +56,17 @@ def watch(
     on_events: Callable[[list[Event]], None],
     limit_s: float | None = None,
     guard: AbstractContextManager[Any] | None = None,
+    listener: Listener | None = None,
     tap: Tap | None = None,
 ) -> None:
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
     `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
-    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. `tap`: who else
-    is to get every message. Raises NotAllowed where the broker is there, and refuses the user that it had let in.
+    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. `listener` is
+    told first, and `tap` with the state. Raises NotAllowed where the broker is there, and refuses the user that it had
+    let in.
     """
-    _Watch(connection, state, on_events, guard or contextlib.nullcontext(), tap).go(limit_s)
+    _Watch(connection, state, on_events, guard or contextlib.nullcontext(), listener, tap).go(limit_s)
 
 
 class _Watch:
@@ -61,13 +76,15 @@ class _Watch:
         state: NetworkState,
         on_events: Callable[[list[Event]], None],
         guard: AbstractContextManager[Any],
+        listener: Listener | None,
         tap: Tap | None,
     ) -> None:
         self._tap = tap
         self._connection = connection
         self._guard = guard
         self._state = state
-        self._tell = on_events
+        self._on_events = on_events
+        self._listener = listener
         own = dict.fromkeys((topic.partition("/")[0] for topic in TOPICS), self._take)
         more = dict.fromkeys(
             (topic.partition("/")[0] for topic in (tap.topics if tap else ())), self._take_more
@@ -117,10 +134,13 @@ class _Watch:
         self._ask_at = [now + after for after in ASK_AGAIN_S]
 
     def _take(self, node: int, message: Message) -> None:
+        at = time.time()
         with self._guard:
-            events = self._state.take(node, message, time.time())
+            events = self._state.take(node, message, at)
             self._take_tapped(node, message)
-        self._tell(events)
+        if self._listener is not None:
+            self._listener.message(node, message, events, at)
+        self._on_events(events)
 
     def _take_more(self, node: int, message: Message) -> None:
         with self._guard:
@@ -139,4 +159,13 @@ class _Watch:
     def _reconnected(self) -> None:
         with self._guard:
             self._state.reconnected()
+        if self._listener is not None:
+            self._listener.reconnected(time.time())
         self._plan_asking()
+
+    def _tell(self, events: list[Event]) -> None:
+        """Events that no message brought."""
+        if self._listener is not None:
+            for event in events:
+                self._listener.event(event)
+        self._on_events(events)
