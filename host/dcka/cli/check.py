@@ -1,19 +1,12 @@
 """`dcka check`: the outcome of a run against the reference."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
 from dcka.errors import UsageError
-
-if TYPE_CHECKING:
-    from dcka.check import Surveyed, Verdict
-    from dcka.config import State
-    from dcka.inject.dataset import Dataset
-    from dcka.runs.outcome import Outcome
 
 
 @click.command(
@@ -55,12 +48,13 @@ def command(
     what the reference draws; and where K was found by dcka run --k auto, the indices of every K. The exit code is 0 for
     PASS and 1 for PARTIAL and FAIL.
     """
+    from dcka.check.kept import judged
     from dcka.config import State, find_network_file
     from dcka.runs.outcome import Outcome
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
     outcome = Outcome.load(kept, run)
-    verdict, dataset = _judged(outcome, kept)
+    verdict, dataset = judged(outcome, kept)
     if picture is not None and dataset is None:
         raise UsageError(
             f"run {outcome.run} is a {outcome.kind}, of which there is no picture: draw the run that came after it"
@@ -76,52 +70,3 @@ def command(
     lines = [f"{verdict.word}: run {outcome.run}, {verdict.kind}, {nodes}"]
     output.result(record, "\n".join([*lines, *(f"  {reason}" for reason in verdict.reasons)]))
     return 0 if verdict.passed or (allow_partial and verdict.partial) else 1
-
-
-def _judged(outcome: "Outcome", kept: "State") -> "tuple[Verdict, Dataset | None]":
-    """The verdict, and the data set of a run of which there can be a picture."""
-    from dcka.check import Chosen, check, check_score, check_seeding, check_survey
-    from dcka.choosing.plan_score import SCORE
-    from dcka.inject.dataset import Dataset
-    from dcka.inject.readings import ReadingSet
-    from dcka.runs.held import kept_here
-    from dcka.runs.plan import SEEDING, SURVEY
-
-    if outcome.kind == SURVEY:
-        return check_survey(outcome, ReadingSet.load(kept.folder), kept_here(Dataset, kept)), None
-    dataset = Dataset.load(kept.folder)
-    if outcome.kind == SEEDING:
-        return check_seeding(outcome, dataset), None
-    if outcome.kind == SCORE:
-        return check_score(outcome, dataset), None
-    chosen = Chosen.load(kept, outcome.run)
-    return check(outcome, dataset, _surveyed(dataset, kept), _seeded(outcome, kept), chosen), dataset
-
-
-def _seeded(outcome: "Outcome", kept: "State") -> "Outcome | None":
-    """The run in which the nodes drew the start, where it is kept here."""
-    from dcka.runs.outcome import Outcome, OutcomeError
-
-    number = outcome.record.get("seeding")
-    try:
-        return Outcome.load(kept, number) if isinstance(number, int) and number > 0 else None
-    except OutcomeError:
-        return None
-
-
-def _surveyed(dataset: "Dataset", kept: "State") -> "Surveyed | None":
-    """How the grid of the data set came about, where the nodes agreed on it and all of that is kept here."""
-    from dcka.check import Surveyed
-    from dcka.inject.readings import ReadingSet
-    from dcka.runs.held import kept_here
-    from dcka.runs.outcome import Outcome, OutcomeError
-
-    readings = kept_here(ReadingSet, kept)
-    if dataset.agreed is None or readings is None:
-        return None
-    if readings.id.hex() != dataset.agreed.readings["dataset"]:
-        return None  # others were injected since
-    try:
-        return Surveyed(Outcome.load(kept, dataset.agreed.run), readings)
-    except OutcomeError:
-        return None  # the verdict says that it was not checked

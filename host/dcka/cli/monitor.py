@@ -3,7 +3,7 @@
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dcka.cli import logs
+from dcka.cli.monitor_web import page, web_options, web_wish
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -28,6 +29,8 @@ from dcka.cli.output import Output
 if TYPE_CHECKING:
     from dcka.monitor import Event, NetworkState
 
+    Tell = Callable[[list[Event]], None]
+
 REFRESH_HZ = 4
 
 
@@ -37,6 +40,8 @@ REFRESH_HZ = 4
         "dcka monitor                        a live table; Ctrl-C ends it",
         "dcka monitor --for 10 > log.txt     a line an event, for ten seconds",
         "dcka monitor --json | jq .event     an object an event",
+        "dcka monitor --web                  a live page at http://127.0.0.1:8080/",
+        "dcka monitor --web 0.0.0.0:8080 --password-file FILE    and for others, with a password",
         "dcka monitor --metrics 9108         metrics for Prometheus, on this computer alone",
         "dcka monitor --metrics 0.0.0.0:9108 and on all its addresses, for whoever asks",
     ),
@@ -44,6 +49,7 @@ REFRESH_HZ = 4
 @click.option(
     "--for", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="End by itself after so long."
 )
+@web_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object an event, each on a line.")
 @click.option(
     "--metrics",
@@ -58,6 +64,9 @@ def command(
     seconds: float | None,
     as_json: bool,
     metrics: str | None,
+    web: str | None,
+    password_file: Path | None,
+    open_page: bool,
     network: Path | None,
     broker: str | None,
     state: Path | None,
@@ -67,7 +76,8 @@ def command(
     On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
     other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
     broker. A status that the broker had kept is marked: nobody knows how old it is. With --metrics it shows the
-    same to Prometheus, too. Ctrl-C ends it, with exit code 0.
+    same to Prometheus, too; with --web as a page in the browser, from which runs can be started and stopped. Ctrl-C
+    ends it, with exit code 0.
     """
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
@@ -77,8 +87,10 @@ def command(
 
     logs.begin_service()
     listen = None if metrics is None else parse_listen(metrics)
+    wish = web_wish(web, password_file, open_page)
     config = configuration(network)
-    url = broker_of(config, state_of(config, state), broker, MONITOR)
+    folder = state_of(config, state)
+    url = broker_of(config, folder, broker, MONITOR)
     shown, guard = NetworkState(config.network.name, config.ids), Lock()
     try:
         with ExitStack() as stack:
@@ -91,12 +103,31 @@ def command(
                     f"metrics at {served}"
                     + ("" if is_loopback(listen[0]) else ", for whoever can reach that")
                 )
-            tell = stack.enter_context(_view(shown, str(url), as_json))
-            watch(connection, shown, tell, seconds, guard)
+            live = None
+            tells: list[Tell] = []
+            if wish is not None:
+                from dcka.web.control import Control, Place
+
+                control = Control(Place(config.file, broker, folder.folder))
+                stack.callback(control.close)
+                live = stack.enter_context(page(wish, shown, str(url), guard, control, folder))
+                tells = [live.tell, lambda events: control.turn()]
+            tells.append(stack.enter_context(_view(shown, str(url), as_json)))
+            watch(connection, shown, _all(tells), seconds, guard, live)
     except KeyboardInterrupt:
         if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
     return 0
+
+
+def _all(tells: "Sequence[Tell]") -> "Tell":
+    """Tells each."""
+
+    def tell(events: "list[Event]") -> None:
+        for one in tells:
+            one(events)
+
+    return tell
 
 
 @contextmanager

@@ -1,0 +1,138 @@
+// The page: what the feed brings is put into the pictures, at most once a frame of the screen.
+import { Charts } from "./charts.js";
+import { Feed } from "./feed.js";
+import { Log } from "./log.js";
+import { NetworkMap } from "./map.js";
+import { NodeTable } from "./nodes.js";
+import { ControlPanel, showHead, showParameters, showVerdict } from "./panel.js";
+import { Replay } from "./replay.js";
+import { DataSpace } from "./space.js";
+import { Assignments, Story } from "./story.js";
+import { $, el, say } from "./words.js";
+
+const TICK_MS = 500; // ages grow by themselves
+let live = new Story();
+let shown = live;      // the live one, or one of before
+let pastVerdict = null;
+let points = null, pointsOf = "";
+const due = new Set(["all"]);
+let asked = false;
+
+const want = (...what) => {
+  for (const one of what) due.add(one);
+  if (!asked) { asked = true; requestAnimationFrame(render); }
+};
+const charts = new Charts(), table = new NodeTable(), log = new Log(), assignments = new Assignments();
+const map = new NetworkMap();
+const space = new DataSpace(() => want("space"));
+const replay = new Replay(() => want("space", "charts", "map", "head"));
+const feed = new Feed(take, (state) => {
+  $("link").dataset.state = state;
+  say($("link"), state);
+});
+const panel = new ControlPanel(feed);
+setInterval(() => want("nodes"), TICK_MS);
+window.addEventListener("dcka-theme", () => want("space"));
+
+function take(changed) {
+  for (const name of changed) {
+    if (name.startsWith("story/")) {
+      live.set(name.slice(6), feed.get(name));
+      if (shown === live) want("story");
+    } else want(name.split("/")[0]);
+  }
+}
+
+const ids = () => {
+  const network = feed.get("network"), found = new Set(network ? network.members : []);
+  for (const name of feed.values.keys()) if (name.startsWith("node/")) found.add(Number(name.slice(5)));
+  return [...found].sort((a, b) => a - b);
+};
+const node = (id) => feed.get(`node/${id}`);
+const verdict = () => (shown === live ? feed.get("verdict") : pastVerdict);
+
+function render() {
+  asked = false;
+  const has = (...names) => due.has("all") || names.some((name) => due.has(name));
+  const all = ids(), now = feed.now();
+  const network = has("network", "node"), story = has("story", "verdict");
+  if (story) { replay.setFrames(shown.clusters ? shown.frames() : []); load(); }
+  if (network) showNetwork(all);
+  if (has("node", "nodes", "network") || story) table.show(all, node, shown, now);
+  if (has("node", "network", "map") || story) map.show(all, node, shown, slot());
+  if (story || has("head")) { showHead(shown, verdict(), shown === live && replay.following); showVerdict(shown, verdict()); showParameters(shown); $("live").hidden = shown === live && replay.following; }
+  if (story || has("space", "charts", "points")) showSpace(story || has("charts", "points"));
+  if (has("runs")) showRuns();
+  if (has("event")) log.show([...feed.values].filter(([name]) => name.startsWith("event/")).map(([, event]) => event));
+  if (has("control")) panel.show(feed.get("control"));
+  if (feed.version) say($("version"), `dcka ${feed.version}`);
+  due.clear();
+  window.dcka.painted = feed._last;
+}
+
+function showNetwork(all) {
+  const network = feed.get("network");
+  if (!network) return;
+  say($("network"), network.name);
+  say($("broker"), `${network.broker}${network.up ? "" : ": the broker does not answer"}`);
+  const there = all.filter((id) => node(id) && node(id).there).length;
+  say($("online"), `${there} of ${all.length} nodes online`);
+  document.title = `${there}/${all.length} ${network.name}, dcka monitor`;
+}
+
+function slot() {
+  if (shown !== live || !replay.following) {
+    const { to } = replay.position(), rows = shown.numbers("rows");
+    const phases = rows.length && shown.part("rows", rows[0]).hears ? shown.part("rows", rows[0]).hears.length : 0;
+    return phases ? { step: Math.max(0, to - 1), slot: 0, phase: Math.floor(performance.now() / 600) % phases } : null;
+  }
+  return shown.parts.get("slot") || null;
+}
+
+function showSpace(withCharts) {
+  const at = replay.position();
+  const labelled = points && shown.numbers("centres").length ? assignments.labels(shown, points, at.to) : null;
+  space.show(shown, points, replay.following || at.last >= shown.frames().at(-1) ? verdict() : null, at.from, at.to, at.part, labelled);
+  if (withCharts) charts.show(shown, at.last, labelled ? points : null, (frame, before) => assignments.changed(shown, points, frame, before));
+}
+
+async function load() {
+  const wanted = shown.clusters ? shown.head.parameters.dataset : "";
+  if (wanted === pointsOf) return;
+  pointsOf = wanted;
+  points = null;
+  if (!wanted) return;
+  try {
+    const answer = await fetch(`/page/points/${wanted}`);
+    const found = answer.ok ? await answer.json() : null;
+    if (pointsOf === wanted) { points = found; want("points"); }
+  } catch { pointsOf = ""; }
+}
+
+function showRuns() {
+  const runs = feed.get("runs") || [], select = $("runs"), chosen = shown === live ? "live" : String(shown.number);
+  select.replaceChildren(el("option", { value: "live", text: "the newest, live" }),
+    ...runs.filter((run) => run.clusters).map((run) => el("option", { value: run.number, text: `${run.title}${run.verdict ? `: ${run.verdict}` : ""}` })));
+  select.value = chosen;
+}
+
+async function open(number) {
+  replay.pause();
+  replay.following = true;
+  if (number === "live") { shown = live; want("all"); return; }
+  try {
+    const answer = await fetch(`/page/runs/${number}`);
+    if (!answer.ok) return;
+    const parts = await answer.json(), past = new Story();
+    for (const [name, value] of Object.entries(parts)) if (name !== "verdict") past.set(name, value);
+    pastVerdict = parts.verdict;
+    shown = past;
+    want("all");
+  } catch { say($("announce"), "That run could not be read."); }
+}
+
+$("runs").addEventListener("change", (event) => open(event.target.value));
+$("live").addEventListener("click", () => { shown = live; replay.follow(); want("all"); });
+// For measurements and tests: which change of the feed was drawn last, and what the page knows.
+window.dcka = { painted: 0, values: () => Object.fromEntries(feed.values), get last() { return feed._last; } };
+want("all");
