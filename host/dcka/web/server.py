@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -13,7 +14,6 @@ from starlette.types import ASGIApp
 from dcka.broker.password_files import read_password_file
 from dcka.errors import DckaError, UsageError
 from dcka.monitor.listen import is_loopback
-from dcka.web.app import Served
 
 VARIABLE = "DCKA_WEB_PASSWORD"
 SHORTEST = 8
@@ -22,30 +22,42 @@ START_S = 20.0
 STOP_S = 3.0
 
 
+class Ends(Protocol):
+    """What has to know that the server is about to end: whoever streams would keep it from ending."""
+
+    ending: bool
+
+
 class ServerError(DckaError):
     """The page cannot be served."""
 
 
-def required_password(address: str, file: Path | None) -> str | None:
-    """The password of the page, from `file` or the environment; None where there is none, and none is needed.
+def required_password(
+    address: str,
+    file: Path | None,
+    asked: str = "--web",
+    why: str = "the page needs a password, for it starts and stops runs",
+) -> str | None:
+    """The password of what is served, from `file` or the environment; None where there is none, and none is needed.
 
-    Raises UsageError beyond loopback without one, and for one that is too short.
+    `asked`, `why`: for the sentence, what asks for `address`, and why it is not for everybody. Raises UsageError
+    beyond loopback without a password, and for one that is too short.
     """
     password = read_password_file(file) if file is not None else os.environ.get(VARIABLE)
     if password is None:
         if is_loopback(address):
             return None
         raise UsageError(
-            f"--web {address}: beyond this computer the page needs a password, for it starts and stops runs: write one "
-            f"into a file that you alone can read, and name it with --password-file FILE, or set {VARIABLE}"
+            f"{asked} {address}: beyond this computer {why}: write one into a file that you alone can read, and name "
+            f"it with --password-file FILE, or set {VARIABLE}"
         )
     if len(password) < SHORTEST:
-        raise UsageError(f"the page's password has {len(password)} characters: {SHORTEST} are the least")
+        raise UsageError(f"the password has {len(password)} characters: {SHORTEST} are the least")
     return password
 
 
 @contextlib.contextmanager
-def serving(app: ASGIApp, served: Served, address: str, port: int) -> Iterator[str]:
+def serving(app: ASGIApp, served: Ends, address: str, port: int) -> Iterator[str]:
     """Serve for the time of the block; the page's URL. Port 0: a free one. Raises ServerError."""
     listening = _listening(address, port)
     config = uvicorn.Config(
