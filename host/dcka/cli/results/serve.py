@@ -56,16 +56,17 @@ def command(address: str, history: str | None, password_file: Path | None, outpu
     host, port = parse_listen(address, "dcka results serve", DEFAULT_PORT)
     why = "stored runs need a password, for they are not for everybody"
     password = required_password(host, password_file, "dcka results serve", why)
-    with open_history(history, readonly=True) as opened, told_to_end() as is_over:
-        with serving(Door(application(opened), password), _Alone(), host, port) as url:
-            here = {"url": f"{url}{PREFIX[1:]}", "openapi": f"{url}{OPENAPI[1:]}", "history": opened.name}
-            reach = "" if is_loopback(host) else ", for whoever has the password"
-            if output.json_mode:
-                output.result(here)
-            output.say(
-                f"the runs of {opened.name} are at {here['url']}{reach}; {here['openapi']} describes them"
-            )
-            wait = threading.Event()
-            while not is_over():
-                wait.wait(TURN_S)
+    with (
+        open_history(history, readonly=True) as opened,
+        told_to_end() as is_over,
+        serving(Door(application(opened), password), _Alone(), host, port) as url,
+    ):
+        here = {"url": f"{url}{PREFIX[1:]}", "openapi": f"{url}{OPENAPI[1:]}", "history": opened.name}
+        reach = "" if is_loopback(host) else ", for whoever has the password"
+        if output.json_mode:
+            output.result(here)
+        output.say(f"the runs of {opened.name} are at {here['url']}{reach}; {here['openapi']} describes them")
+        wait = threading.Event()
+        while not is_over():
+            wait.wait(TURN_S)
     return 0
