@@ -7,7 +7,7 @@ import numpy as np
 from dcka_core import kernel
 
 # Numbers in an intermediate array, 4 bytes each, so that two of these stay in a core's cache. (With 2^20, 20,000 points
-# of n = 10, K = 9 in blocks of 16,384 took one and a half times as long; the blocks of a board are smaller than either.)
+# of n = 10, K = 9 in blocks of 16,384 took one and a half times as long; a board's blocks are smaller than either.)
 _CELLS = 1 << 17
 # Differences of coordinates, up to which the plain kernel has done before numpy has begun.
 _FEW = 200
