@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dcka.config import Config
 from dcka.emulation.in_memory import Network
-from dcka.emulation.numpy_kernel import accumulate
 from dcka.errors import UsageError
 from dcka.estimator.errors import ParameterError, UnfinishedError
+from dcka.estimator.kernel import Kernel
 from dcka.estimator.steps import Step, Watcher
 from dcka.inject.dataset import Dataset
 from dcka.mqtt.connection import encoded
@@ -93,7 +93,7 @@ def _points(dataset: Dataset, levels: NDArray[np.uint16]) -> Points:
     count, n = levels.shape
     points = new_points(n, dataset.grid.bits, count, dataset.id, list(dataset.grid.extents))
     points.per_block = PER_BLOCK
-    points.kernel = accumulate
+    points.kernel = Kernel()
     for begin in range(0, count, PER_BLOCK):
         part = np.ascontiguousarray(levels[begin : begin + PER_BLOCK])
         points.blocks.append((array("H", part.tobytes()), len(part)))  # type: ignore[union-attr]
