@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import dcka
 from dcka.errors import DckaError
-from dcka.estimator import DCKA
+from dcka.estimator import DCKA, GridWarning
 
 SAMPLES = blobs()
 
@@ -124,7 +124,9 @@ def test_pickle_and_clone(model):
 
 
 def test_in_a_pipeline_and_a_search():
-    stretched = SAMPLES * [1, 1000]
+    stretched = SAMPLES * [1, 100_000]
+    with pytest.warns(GridWarning, match='column "x0": 300 distinct readings fall on'):
+        DCKA(4, 3, random_state=0).fit(stretched)
     made = make_pipeline(StandardScaler(), DCKA(4, 3, random_state=0)).fit(stretched)
     assert len(set(made.predict(stretched))) == 4
     search = GridSearchCV(

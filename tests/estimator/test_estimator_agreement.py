@@ -62,7 +62,7 @@ def assert_tree(model, samples, given_centres=None):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:column:UserWarning")
+@pytest.mark.filterwarnings("ignore::dcka.estimator.GridWarning")
 @LAWS
 @given(st.data())
 def test_tree_is_the_references(data):

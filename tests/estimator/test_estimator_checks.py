@@ -18,7 +18,6 @@ EXPECTED_FAILURES: dict[str, str] = {}
 ESTIMATORS = [
     DCKA(random_state=0),
     DCKA(consensus="gossip", n_nodes=3, topology={"kind": "ring", "split": 2}, random_state=0),
-    DCKA(init="kmeans++", n_nodes=3, random_state=0),
 ]
 
 

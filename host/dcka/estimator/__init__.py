@@ -5,6 +5,7 @@ of its run. `steps`: what each outer step came to and cost. `grid`: readings as 
 """
 
 from dcka.estimator.dcka import DCKA
+from dcka.estimator.errors import GridWarning
 from dcka.estimator.steps import Step
 
-__all__ = ["DCKA", "Step"]
+__all__ = ["DCKA", "GridWarning", "Step"]

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dcka.errors import DckaError
-from dcka.estimator.errors import ParameterError
+from dcka.estimator.errors import GridWarning, ParameterError
 from dcka.estimator.grid import Floats, distances, levels_of, nearest
 from dcka.estimator.nodes import Ended, run
 from dcka.estimator.parameters import configuration, seed_of, start
@@ -76,7 +76,8 @@ class DCKA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def fit(self, X: ArrayLike, y: Any = None, *, sample_node: ArrayLike | None = None) -> Self:
         """Cluster X (M, n_features). `sample_node`: (M,), the node of each sample, an id 1 … N; without it they are
-        dealt out in turn, as `dcka inject` does. Warns (ConvergenceWarning) where it has not converged.
+        dealt out in turn, as `dcka inject` does. Warns where it has not converged (ConvergenceWarning), and where a
+        column keeps too few levels of the common grid (GridWarning).
 
         Raises ValueError, with a sentence, for what does not fit. There is no `sample_weight`: a node counts readings,
         and the protocol has no place for weights; repeat a sample, which is exact.
@@ -123,9 +124,12 @@ class DCKA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         names = getattr(self, "feature_names_in_", None)
         columns = [f"x{j}" for j in range(table.shape[1])] if names is None else [str(name) for name in names]
         try:
-            return from_values("X", columns, {node: table[own] for node, own in rows.items()})
+            made = from_values("X", columns, {node: table[own] for node, own in rows.items()})
         except DckaError as error:
             raise ParameterError(str(error)) from None
+        for sentence in made.report.warnings:
+            warnings.warn(sentence, GridWarning, stacklevel=3)
+        return made
 
     def _keep(self, ended: Ended, levels: Floats) -> None:
         """What fitting leaves behind."""
