@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcka.cli.monitor_web import web_options, web_wish
 from dcka.cli.options import (
     examples,
     faults_of,
@@ -29,6 +30,7 @@ SCHEDULES = ("both", "gossip", "tree")
     "demo",
     epilog=examples(
         "dcka demo                                     five MicroPython nodes, nine Gaussians",
+        "dcka demo --web --open                        and watch it in the browser, again and again",
         "dcka demo --data suthaharan                   readings of four real motes",
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
@@ -85,6 +87,7 @@ SCHEDULES = ("both", "gossip", "tree")
 @click.option(
     "--return-after", type=float, metavar="S", help="Give the node its power back after so many seconds."
 )
+@web_options
 @click.option(
     "--allow-partial", is_flag=True, help="Exit code 0 also where nodes were missing, and all else is right."
 )
@@ -115,6 +118,9 @@ def command(
     tail: float | None,
     scale: str | None,
     spike: bool,
+    web: str | None,
+    password_file: Path | None,
+    open_page: bool,
     output: Output,
     **mishaps: Any,
 ) -> int:
@@ -160,8 +166,15 @@ def command(
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
+    wish = web_wish(web, password_file, open_page)
     with screen(output.console, settings.schedules) as view:
-        report = play(settings, view)
+        if wish is None:
+            report = play(settings, view)
+        else:
+            from dcka.cli.demo_web import Beside
+
+            beside = Beside(wish, view, output)
+            report = play(settings, beside.view, beside.network)
     code = _tell(report, output)
     return 0 if allow_partial and report.word == "PARTIAL" else code
 

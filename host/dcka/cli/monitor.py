@@ -106,14 +106,18 @@ def command(
             live = None
             tells: list[Tell] = []
             if wish is not None:
+                from dcka.history import open_history
                 from dcka.web.control import Control, Place
 
                 control = Control(Place(config.file, broker, folder.folder))
                 stack.callback(control.close)
-                live = stack.enter_context(page(wish, shown, str(url), guard, control, folder))
+                history = stack.enter_context(open_history())
+                live = stack.enter_context(
+                    page(wish, shown, str(url), guard, control, folder, history=history)
+                )
                 tells = [live.tell, lambda events: control.turn()]
             tells.append(stack.enter_context(_view(shown, str(url), as_json)))
-            watch(connection, shown, _all(tells), seconds, guard, live)
+            watch(connection, shown, _all(tells), seconds, guard, tap=live)
     except KeyboardInterrupt:
         if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
