@@ -106,10 +106,10 @@ class Live:
                 names = story.parts if new else story.changed
                 found |= {f"story/{name}": story.part(name) for name in names}
                 story.changed = set()
-        if new:
+        if story is not None and new:
             self.feed.drop_all("story/")
-            self.feed.drop("verdict")
             self._shown = story
+            found["verdict"] = self._verdicts.get(story.number)
         for name, value in found.items():
             if value is None:
                 self.feed.drop(name)
