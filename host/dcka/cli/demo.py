@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcka.cli.history import Kept, history_options
 from dcka.cli.options import (
     examples,
     faults_of,
@@ -92,6 +93,7 @@ SCHEDULES = ("both", "gossip", "tree")
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
     help="Where dcka-demo.png goes.  [default: this folder]",
 )  # fmt: skip
+@history_options
 @json_option
 def command(
     data: str,
@@ -115,6 +117,8 @@ def command(
     tail: float | None,
     scale: str | None,
     spike: bool,
+    history: str | None,
+    no_history: bool,
     output: Output,
     **mishaps: Any,
 ) -> int:
@@ -123,7 +127,7 @@ def command(
     First the consensus of the paper (gossip, on a topology of which no single slot is connected), then the exact
     one (tree). Both are compared with the reference. Things may go wrong on purpose, in the air and in mid-run. Exit
     code 0 for PASS, 1 for FAIL and for PARTIAL, where a node was missing. Nothing is left running, and nothing is
-    kept but the picture, dcka-demo.png.
+    kept but the picture, dcka-demo.png, and the runs in the history.
     """
     from dcka.demo import SCENARIOS, Settings, play
     from dcka.demo.screen import screen
@@ -160,8 +164,11 @@ def command(
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    with screen(output.console, settings.schedules) as view:
-        report = play(settings, view)
+    with Kept(output, history, no_history) as kept:
+        with screen(output.console, settings.schedules) as view:
+            report = play(settings, view)
+        for act in report.acts.values():
+            kept.add(act.outcome, None if report.dataset is None else report.dataset.record(), act.verdict)
     code = _tell(report, output)
     return 0 if allow_partial and report.word == "PARTIAL" else code
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dcka.cli import logs
+from dcka.cli.history import history_options
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -26,6 +28,7 @@ from dcka.cli.options import (
 from dcka.cli.output import Output
 
 if TYPE_CHECKING:
+    from dcka.history import Recorder
     from dcka.monitor import Event, NetworkState
 
 REFRESH_HZ = 4
@@ -39,6 +42,7 @@ REFRESH_HZ = 4
         "dcka monitor --json | jq .event     an object an event",
         "dcka monitor --metrics 9108         metrics for Prometheus, on this computer alone",
         "dcka monitor --metrics 0.0.0.0:9108 and on all its addresses, for whoever asks",
+        "dcka monitor --history postgresql://dcka@db/dcka    into a history that many share",
     ),
 )
 @click.option(
@@ -53,6 +57,7 @@ REFRESH_HZ = 4
 @network_option
 @broker_option
 @state_option
+@history_options
 @partial(log_options, hidden=True)
 def command(
     seconds: float | None,
@@ -61,13 +66,15 @@ def command(
     network: Path | None,
     broker: str | None,
     state: Path | None,
+    history: str | None,
+    no_history: bool,
 ) -> int:
     """Show who is online, what runs, and what happens.
 
     On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
     other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
-    broker. A status that the broker had kept is marked: nobody knows how old it is. With --metrics it shows the
-    same to Prometheus, too. Ctrl-C ends it, with exit code 0.
+    broker, history. A status that the broker had kept is marked: nobody knows how old it is. All that it sees goes into
+    the history, for dcka results. With --metrics it shows the same to Prometheus, too. Ctrl-C ends it, with exit code 0.
     """
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
@@ -92,11 +99,40 @@ def command(
                     + ("" if is_loopback(listen[0]) else ", for whoever can reach that")
                 )
             tell = stack.enter_context(_view(shown, str(url), as_json))
-            watch(connection, shown, tell, seconds, guard)
+            recorder = None if no_history else _recorder(stack, history, shown, guard, tell)
+            watch(connection, shown, tell, seconds, guard, recorder)
     except KeyboardInterrupt:
         if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
     return 0
+
+
+def _recorder(
+    stack: ExitStack,
+    place: str | None,
+    state: "NetworkState",
+    guard: Lock,
+    tell: "Callable[[list[Event]], None]",
+) -> "Recorder | None":
+    """What writes into the history. None, and a line, where the one that nobody has named can't be had.
+
+    Raises HistoryError for one that was named.
+    """
+    from dcka.history import HistoryError, Recorder, open_history
+
+    def say(text: str, bad: bool) -> None:
+        with guard:
+            events = state.note("history", text, {"text": text, "ok": not bad}, bad, time.time())
+        tell(events)
+
+    try:
+        history = stack.enter_context(open_history(place))
+    except HistoryError as error:
+        if place is not None:
+            raise
+        say(f"{error}; the monitor goes on without a history", True)
+        return None
+    return stack.enter_context(Recorder(history, state.network, say))
 
 
 @contextmanager
