@@ -75,7 +75,7 @@ class Served:
         self._checking = True
         try:
             for story in self.live.unchecked()[:3]:
-                found = await asyncio.to_thread(checked, self.state, story)
+                found = await asyncio.to_thread(checked, self.state, story, self.history)
                 if found is not None:
                     self.live.verdict(story.number, found)
         finally:

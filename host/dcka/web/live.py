@@ -39,6 +39,7 @@ class Live:
         self._nodes: set[int] = set()
         self._clock_at = 0.0
         self._events = 0
+        self._telling = Lock()
         self._blind = False
         self._verdicts: dict[int, Json] = {}
         self._put_network()
@@ -56,11 +57,12 @@ class Live:
         self._blind = self._blind or topic.startswith("x/")
 
     def tell(self, events: list[Event]) -> None:
-        """What has happened."""
-        for event in events:
-            record = {"number": self._events, "at": event.at, "kind": event.kind, "text": event.text}
-            self.feed.put(f"event/{self._events % KEPT_EVENTS}", record | {"bad": event.bad})
-            self._events += 1
+        """What has happened. Of any thread."""
+        with self._telling:
+            for event in events:
+                record = {"number": self._events, "at": event.at, "kind": event.kind, "text": event.text}
+                self.feed.put(f"event/{self._events % KEPT_EVENTS}", record | {"bad": event.bad})
+                self._events += 1
 
     # ---- who serves ----
 
