@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from dcka.cli.history import Kept, history_options
 from dcka.cli.options import examples, json_option, network_option, state_option
 from dcka.cli.output import Output
 from dcka.errors import UsageError
@@ -30,6 +31,7 @@ from dcka.errors import UsageError
 )
 @network_option
 @state_option
+@history_options
 @json_option
 def command(
     run: int | None,
@@ -37,6 +39,8 @@ def command(
     allow_partial: bool,
     network: Path | None,
     state: Path | None,
+    history: str | None,
+    no_history: bool,
     output: Output,
 ) -> int:
     """Compare the outcome of a run with the reference: PASS, PARTIAL or FAIL, and why.
@@ -45,16 +49,19 @@ def command(
     of the reference with whoever was there in each step (PARTIAL). gossip: in every step every node must have put in
     the sums of its own readings, and have come to their quotient within the tolerance. Where the nodes agreed on the
     range of their readings, that is checked too, with each node's points; and where they drew the start, whether it is
-    what the reference draws; and where K was found by dcka run --k auto, the indices of every K. The exit code is 0 for
-    PASS and 1 for PARTIAL and FAIL.
+    what the reference draws; and where K was found by dcka run --k auto, the indices of every K. The verdict goes into
+    the history too. The exit code is 0 for PASS and 1 for PARTIAL and FAIL.
     """
     from dcka.check.kept import judged
     from dcka.config import State, find_network_file
     from dcka.runs.outcome import Outcome
 
     kept = State(state) if state is not None else State.beside(find_network_file(network))
+    past = Kept(output, history, no_history)
     outcome = Outcome.load(kept, run)
     verdict, dataset = judged(outcome, kept)
+    with past:
+        past.add(outcome, None if dataset is None else dataset.record(), verdict)
     if picture is not None and dataset is None:
         raise UsageError(
             f"run {outcome.run} is a {outcome.kind}, of which there is no picture: draw the run that came after it"

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dcka.cli import logs
+from dcka.cli.history import history_options
 from dcka.cli.monitor_web import page, web_options, web_wish
 from dcka.cli.options import (
     broker_option,
@@ -27,6 +29,7 @@ from dcka.cli.options import (
 from dcka.cli.output import Output
 
 if TYPE_CHECKING:
+    from dcka.history import History, Recorder
     from dcka.monitor import Event, NetworkState
 
     Tell = Callable[[list[Event]], None]
@@ -44,6 +47,7 @@ REFRESH_HZ = 4
         "dcka monitor --web 0.0.0.0:8080 --password-file FILE    and for others, with a password",
         "dcka monitor --metrics 9108         metrics for Prometheus, on this computer alone",
         "dcka monitor --metrics 0.0.0.0:9108 and on all its addresses, for whoever asks",
+        "dcka monitor --history postgresql://dcka@db/dcka    into a history that many share",
     ),
 )
 @click.option(
@@ -59,6 +63,7 @@ REFRESH_HZ = 4
 @network_option
 @broker_option
 @state_option
+@history_options
 @partial(log_options, hidden=True)
 def command(
     seconds: float | None,
@@ -70,14 +75,16 @@ def command(
     network: Path | None,
     broker: str | None,
     state: Path | None,
+    history: str | None,
+    no_history: bool,
 ) -> int:
     """Show who is online, what runs, and what happens.
 
     On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
     other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
-    broker. A status that the broker had kept is marked: nobody knows how old it is. With --metrics it shows the
-    same to Prometheus, too; with --web as a page in the browser, from which runs can be started and stopped. Ctrl-C
-    ends it, with exit code 0.
+    broker, history. A status that the broker had kept is marked: nobody knows how old it is. All that it sees goes into
+    the history, for dcka results. With --metrics it shows the same to Prometheus, too; with --web as a page in the
+    browser, from which runs can be started and stopped. Ctrl-C ends it, with exit code 0.
     """
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
@@ -103,17 +110,20 @@ def command(
                     f"metrics at {served}"
                     + ("" if is_loopback(listen[0]) else ", for whoever can reach that")
                 )
-            live = None
             tells: list[Tell] = []
+            tell = _all(tells)
+            kept = None if no_history else _history(stack, history, shown, guard, tell)
+            live = None
             if wish is not None:
                 from dcka.web.control import Control, Place
 
                 control = Control(Place(config.file, broker, folder.folder))
                 stack.callback(control.close)
-                live = stack.enter_context(page(wish, shown, str(url), guard, control, folder))
-                tells = [live.tell, lambda events: control.turn()]
+                live = stack.enter_context(page(wish, shown, str(url), guard, control, folder, history=kept))
+                tells += [live.tell, lambda events: control.turn()]
             tells.append(stack.enter_context(_view(shown, str(url), as_json)))
-            watch(connection, shown, _all(tells), seconds, guard, live)
+            recorder = None if kept is None else stack.enter_context(_recorder(kept, shown, guard, tell))
+            watch(connection, shown, tell, seconds, guard, recorder, live)
     except KeyboardInterrupt:
         if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
@@ -128,6 +138,37 @@ def _all(tells: "Sequence[Tell]") -> "Tell":
             one(events)
 
     return tell
+
+
+def _history(
+    stack: ExitStack, place: str | None, state: "NetworkState", guard: Lock, tell: "Tell"
+) -> "History | None":
+    """What is recorded into. None, and a line, where the one that nobody has named can't be had.
+
+    Raises HistoryError for one that was named.
+    """
+    from dcka.history import HistoryError, open_history
+
+    try:
+        return stack.enter_context(open_history(place))
+    except HistoryError as error:
+        if place is not None:
+            raise
+        _note(f"{error}; the monitor goes on without a history", True, state, guard, tell)
+        return None
+
+
+def _recorder(history: "History", state: "NetworkState", guard: Lock, tell: "Tell") -> "Recorder":
+    """What writes into the history."""
+    from dcka.history import Recorder
+
+    return Recorder(history, state.network, lambda text, bad: _note(text, bad, state, guard, tell))
+
+
+def _note(text: str, bad: bool, state: "NetworkState", guard: Lock, tell: "Tell") -> None:
+    with guard:
+        events = state.note("history", text, {"text": text, "ok": not bad}, bad, time.time())
+    tell(events)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dcka.errors import UsageError
 
 if TYPE_CHECKING:
     from dcka.config import State
+    from dcka.history import History
     from dcka.monitor import NetworkState
     from dcka.web.control import Control
     from dcka.web.live import Live
@@ -80,6 +81,7 @@ def page(
     control: "Control",
     folder: "State | None" = None,
     points: Points | None = None,
+    history: "History | None" = None,
 ) -> Iterator["Live"]:
     """Serve the page for the time of the block, and say where it is. What the block gives is to be fed by `watch`."""
     from dcka.monitor.listen import is_loopback
@@ -88,7 +90,7 @@ def page(
     from dcka.web.server import serving
 
     live = Live(state, where, guard)
-    served = Served(live, control, folder, points)
+    served = Served(live, control, folder, points, history)
     with serving(create_app(served, wish.password), served, wish.address, wish.port) as url:
         reach = "" if is_loopback(wish.address) else ", for whoever has the password"
         Output().say(f"the page is at {url}{reach}")

@@ -7,10 +7,12 @@ and `place`. SQLAlchemy and alembic are imported here and nowhere else.
 
 from dcka.history.errors import HistoryError, HistoryUsageError, NoSuchRun
 from dcka.history.history import History, open_history
+from dcka.history.outcomes import Checked, record_outcome
 from dcka.history.recorder import Recorder
 from dcka.history.stored import Gap, StoredEvent, StoredRun, StoredStatus, StoredStep
 
 __all__ = [
+    "Checked",
     "Gap",
     "History",
     "HistoryError",
@@ -22,4 +24,5 @@ __all__ = [
     "StoredStatus",
     "StoredStep",
     "open_history",
+    "record_outcome",
 ]

@@ -197,7 +197,8 @@ class History:
 
     def check(self, run: StoredRun) -> Json | None:
         """What a check has found."""
-        return None
+        column = schema.runs.c.verdict_record
+        return self._json(select(column).where(schema.runs.c.id == run.id, column.is_not(None)))
 
     # ---- inside ----
 
@@ -244,7 +245,7 @@ class History:
             missing=tuple(json.loads(row.missing)),
             reason=row.reason,
             wall_s=row.wall_s,
-            verdict=None,
+            verdict=row.verdict,
             _history=self,
         )
 
@@ -252,7 +253,7 @@ class History:
 def _listing() -> Select[Any]:
     """What StoredRun has of itself: not the record, which is long."""
     runs, datasets = schema.runs, schema.datasets
-    columns = [column for column in runs.c if column.name != "record"]
+    columns = [column for column in runs.c if column.name not in ("record", "verdict_record")]
     same = and_(datasets.c.network == runs.c.network, datasets.c.dataset == runs.c.dataset)
     return select(*columns, datasets.c.name, datasets.c.unit).select_from(runs.outerjoin(datasets, same))
 

@@ -12,7 +12,7 @@ from dcka.history.errors import HistoryError
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
-HEAD = "0001"
+HEAD = "0002"
 """The version of `schema.py`: the newest in `versions/`."""
 VERSION_TABLE = "dcka_history_version"
 _version = Table(VERSION_TABLE, MetaData(), _Column("version_num", String(32), primary_key=True))

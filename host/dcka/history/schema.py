@@ -77,6 +77,9 @@ runs = Table(
     Column("missing", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("wall_s", Double),
+    Column("verdict", String(16)),
+    Column("verdict_record", Text),
+    Column("checked_at", Double),
     Index("runs_by_network", "network", "number"),
     sqlite_autoincrement=True,  # an id is never given again: it is the mark that a page of a list ends with
 )

@@ -20,7 +20,14 @@ SAME_S = 5.0
 
 def dumps(value: object) -> str:
     """JSON in ASCII, without blanks, keys in order."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, sort_keys=True)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers and arrays, sets and paths, as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return sorted(value) if isinstance(value, set | frozenset) else str(value)
 
 
 class Store:

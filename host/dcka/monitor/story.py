@@ -134,19 +134,25 @@ class Story:
         step = whole(record, "step")
         if step >= self.run.max_steps:
             raise PayloadError("step")
-        if self.spreads is not None:
-            self._moved.setdefault(step, {})[node] = record.get("moved") is True
-            self._slots[step] = max(whole(record, "slots", 0), self._slots.get(step, 0))
-            self._moved_centres(node, record)
+        if self.run.kind == "gossip" and not self._take_part(node, step, record):
+            return
         ended = self.progress.take_step(node, record)
         if ended is not None:
             self._missing[step] = list(ended.missing)
             self.changed |= {"run", f"step/{step}"}
 
-    def _moved_centres(self, node: int, record: Json) -> None:
-        changed = self.centres.take_step(node, record) if self.centres is not None else None
+    def _take_part(self, node: int, step: int, record: Json) -> bool:
+        """What a node of `gossip` tells of a step; False where it has told of it before: its first word stands."""
+        moved = self._moved.setdefault(step, {})
+        if node in moved or self.centres is None:
+            return False
+        slots = whole(record, "slots", low=1)
+        changed = self.centres.take_step(node, record)
+        moved[node] = record.get("moved") is True
+        self._slots[step] = max(slots, self._slots.get(step, 0))
         if changed is not None:
             self.changed |= {f"centres/{changed}", "run"}
+        return True
 
     def take_commit(self, node: int, payload: bytes) -> None:
         """`commit/<node>`."""

@@ -15,10 +15,13 @@ from starlette.types import ASGIApp
 from dcka import __version__
 from dcka.config import State
 from dcka.errors import UsageError
+from dcka.history import History, HistoryError
+from dcka.mqtt.statuses import PayloadError
 from dcka.web.control import Control
 from dcka.web.door import Door
 from dcka.web.feed import encoded
 from dcka.web.live import Live
+from dcka.web.past import listed, parts
 from dcka.web.points import kept_sample
 from dcka.web.verdicts import checked
 
@@ -35,8 +38,8 @@ MOST_BODY = 4096
 
 
 class Served:
-    """What the application shows. `points`: the readings of a data set that no state folder has. `end`: closes the
-    feeds, which would keep the server from ending."""
+    """What the application shows. `state`: the folder with outcomes and readings; `points`: the readings, where these
+    are elsewhere. `ending`: closes the feeds, which would keep the server from ending."""
 
     def __init__(
         self,
@@ -44,7 +47,9 @@ class Served:
         control: Control,
         state: State | None = None,
         points: Callable[[str], Json | None] | None = None,
+        history: History | None = None,
     ) -> None:
+        self.history = history
         self.live = live
         self.control = control
         self.state = state
@@ -70,7 +75,7 @@ class Served:
         self._checking = True
         try:
             for story in self.live.unchecked()[:3]:
-                found = await asyncio.to_thread(checked, self.state, story)
+                found = await asyncio.to_thread(checked, self.state, story, self.history)
                 if found is not None:
                     self.live.verdict(story.number, found)
         finally:
@@ -90,6 +95,7 @@ def create_app(served: Served, password: str | None = None, routers: tuple[APIRo
     _page(app)
     _feed(app, served, door)
     _runs(app, served)
+    _history(app, served)
     for router in routers:
         app.include_router(router)
     return door
@@ -131,6 +137,29 @@ def _runs(app: FastAPI, served: Served) -> None:
     @app.post("/page/stop", include_in_schema=False)
     async def stop(request: Request) -> JSONResponse:
         return await _asked(request, lambda _: served.control.stop())
+
+
+def _history(app: FastAPI, served: Served) -> None:
+    # Plain functions: Starlette runs them in threads, and a database may take its time.
+    @app.get("/page/history", include_in_schema=False)
+    def runs(before: int | None = None) -> JSONResponse:
+        if served.history is None:
+            return JSONResponse({"runs": [], "more": None, "where": None})
+        try:
+            found = listed(served.history, served.live.state.network, before)
+        except HistoryError as error:
+            raise HTTPException(503, str(error)) from None
+        return JSONResponse(found | {"where": served.history.name})
+
+    @app.get("/page/history/{number}", include_in_schema=False)
+    def kept(number: int) -> JSONResponse:
+        try:
+            found = None if served.history is None else served.history.runs(limit=1, before=number + 1)
+            if not found or found[0].id != number:
+                raise HTTPException(404, "no such run")
+            return JSONResponse(json.loads(encoded(parts(found[0]))))
+        except (HistoryError, PayloadError) as error:
+            raise HTTPException(503, str(error)) from None
 
 
 async def _asked(request: Request, ask: Callable[[Json], None]) -> JSONResponse:

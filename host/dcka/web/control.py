@@ -7,6 +7,7 @@ come from others.
 import queue
 import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,7 +95,9 @@ class Control:
         self._asked.put(("stop", []))
 
     def turn(self) -> None:
-        """Do what was asked for, and see to what is under way. Of the main thread, some times a second."""
+        """Do what was asked for, and see to what is under way. Off the main thread it does nothing."""
+        if threading.current_thread() is not threading.main_thread():
+            return
         while not self._lines.empty():
             self._keep(self._lines.get())
         if self._child is not None and (code := self._child.poll()) is not None:

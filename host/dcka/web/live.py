@@ -39,6 +39,7 @@ class Live:
         self._nodes: set[int] = set()
         self._clock_at = 0.0
         self._events = 0
+        self._telling = Lock()
         self._blind = False
         self._verdicts: dict[int, Json] = {}
         self._put_network()
@@ -56,11 +57,12 @@ class Live:
         self._blind = self._blind or topic.startswith("x/")
 
     def tell(self, events: list[Event]) -> None:
-        """What has happened."""
-        for event in events:
-            record = {"number": self._events, "at": event.at, "kind": event.kind, "text": event.text}
-            self.feed.put(f"event/{self._events % KEPT_EVENTS}", record | {"bad": event.bad})
-            self._events += 1
+        """What has happened. Of any thread."""
+        with self._telling:
+            for event in events:
+                record = {"number": self._events, "at": event.at, "kind": event.kind, "text": event.text}
+                self.feed.put(f"event/{self._events % KEPT_EVENTS}", record | {"bad": event.bad})
+                self._events += 1
 
     # ---- who serves ----
 
@@ -106,10 +108,10 @@ class Live:
                 names = story.parts if new else story.changed
                 found |= {f"story/{name}": story.part(name) for name in names}
                 story.changed = set()
-        if new:
+        if story is not None and new:
             self.feed.drop_all("story/")
-            self.feed.drop("verdict")
             self._shown = story
+            found["verdict"] = self._verdicts.get(story.number)
         for name, value in found.items():
             if value is None:
                 self.feed.drop(name)

@@ -33,9 +33,9 @@ def find_chromium() -> str:
 
 @contextlib.contextmanager
 def chromium(**options: Any) -> Iterator["BrowserContext"]:
-    """A browser with a profile of its own, gone at the end of the block. `options`: Playwright's of a persistent context.
+    """A browser with a profile of its own, gone at the end of the block.
 
-    Raises NoBrowser.
+    `options`: Playwright's of a persistent context. Raises NoBrowser.
     """
     program = find_chromium()
     try:

@@ -1,7 +1,7 @@
 // SSD, consensus error and changed assignments, each a chart, a sentence and a table.
 import { $, css, lazy, say, short, table, whole } from "./words.js";
 
-const HEIGHT = 210;
+const LEAST = 190, MOST = 320;
 
 class Chart {
   constructor(id, make) {
@@ -9,7 +9,7 @@ class Chart {
     this._make = make;
     this._data = null;
     this._plot = null;
-    this._wide = 0;
+    this._wide = this._high = 0;
     new ResizeObserver(() => this._resize()).observe(this._holder);
     window.addEventListener("dcka-theme", () => { this._key = null; if (this._data) this.show(this._data, this._wanted); });
   }
@@ -22,24 +22,32 @@ class Chart {
     if (!this._plot || this._key !== key) {
       this._drop();
       this._key = key;
-      this._wide = this._holder.clientWidth;
+      this._measure();
       if (!this._wide) return;
-      this._plot = new window.uPlot({ width: this._wide, height: HEIGHT, ...this._make(key) }, data, this._holder);
+      this._plot = new window.uPlot({ width: this._wide, height: this._high, ...this._make(key) }, data, this._holder);
     } else this._plot.setData(data);
   }
 
   _drop() { if (this._plot) this._plot.destroy(); this._plot = null; }
 
+  /** Whether there is another room for it than before. */
+  _measure() {
+    const before = [this._wide, this._high];
+    this._wide = this._holder.clientWidth;
+    this._high = Math.min(MOST, Math.max(LEAST, this._holder.clientHeight));
+    return before[0] !== this._wide || Math.abs(before[1] - this._high) > 4;
+  }
+
   _resize() {
-    const wide = this._holder.clientWidth;
-    if (!wide || wide === this._wide) return;
-    this._wide = wide;
-    if (this._plot) this._plot.setSize({ width: wide, height: HEIGHT });
+    if (!this._measure() || !this._wide) return;
+    if (this._plot) this._plot.setSize({ width: this._wide, height: this._high });
     else if (this._data) this.show(this._data, this._wanted);
   }
 }
 
-const axis = (label, more = {}) => ({ stroke: css("--muted"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "11px system-ui, sans-serif", labelFont: "11px system-ui, sans-serif", label, labelSize: 18, ...more });
+const axis = (label, more = {}) => ({ stroke: css("--muted"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "11px system-ui, sans-serif", labelFont: "11px system-ui, sans-serif", ...(label ? { label, labelSize: 16, labelGap: 0 } : {}), gap: 4, ...more });
+const isDecade = (value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
+const decades = (plot, splits) => splits.map((value) => (isDecade(value) ? value : null));
 const numbers = (plot, values) => values.map((value) => (value === null ? "" : short(value, 4)));
 const steps = (plot, values) => values.map((value) => (Number.isInteger(value) ? String(value) : ""));
 
@@ -47,12 +55,12 @@ export class Charts {
   constructor() {
     this._ssd = new Chart("ssd", () => ({
       legend: { show: false }, scales: { x: { time: false } },
-      axes: [axis("outer step", { values: steps }), axis("", { size: 64, values: numbers })],
+      axes: [axis("outer step", { values: steps, size: 26 }), axis("", { size: 64, values: numbers })],
       series: [{}, { label: "SSD", stroke: css("--accent"), width: 2, points: { show: true, size: 6 } }],
     }));
     this._spread = new Chart("spread", () => ({
-      scales: { x: { time: false }, y: { distr: 3 } },
-      axes: [axis("slots since the run began", { values: steps }), axis("", { size: 56, values: (plot, values) => values.map((value) => (value && Math.abs(Math.log10(value) % 1) < 1e-9 ? short(value, 2) : "")) })],
+      legend: { show: false }, scales: { x: { time: false }, y: { distr: 3 } },
+      axes: [axis("slots since the run began", { values: steps, size: 26 }), axis("", { size: 62, filter: decades, grid: { stroke: css("--line"), width: 1, filter: decades }, ticks: { stroke: css("--line"), filter: decades }, values: (plot, values) => values.map((value) => (value === null ? "" : short(value, 2))) })],
       series: [{ label: "slot" },
         { label: "error", stroke: css("--accent"), width: 2, spanGaps: false, points: { show: true, size: 5 } },
         { label: "predicted", stroke: "#dd8a1c", width: 2, dash: [6, 4], spanGaps: false, points: { show: false } },
@@ -60,7 +68,7 @@ export class Charts {
     }));
     this._moved = new Chart("moved", () => ({
       legend: { show: false }, scales: { x: { time: false, range: (plot, low, high) => [low - 0.6, high + 0.6] }, y: { range: (plot, low, high) => [0, Math.max(1, high * 1.1)] } },
-      axes: [axis("outer step", { values: steps }), axis("", { size: 56, values: numbers })],
+      axes: [axis("outer step", { values: steps, size: 26 }), axis("", { size: 56, values: numbers })],
       series: [{}, { label: "changed", stroke: css("--accent"), fill: css("--accent-soft"), width: 1.5, paths: window.uPlot.paths.bars({ size: [0.7, 60] }), points: { show: false } }],
     }));
     this._tables = {
@@ -90,7 +98,7 @@ export class Charts {
 
   _showSpread(story, frame) {
     const head = story.head, gossip = head && head.parameters.kind === "gossip";
-    $("spread").hidden = !gossip;
+    $("spread").hidden = $("spread-legend").hidden = !gossip;
     if (!gossip) {
       this._spread.show(null);
       this._rows.spread = [];

@@ -1,6 +1,7 @@
 // The page: what the feed brings is put into the pictures, at most once a frame of the screen.
 import { Charts } from "./charts.js";
 import { Feed } from "./feed.js";
+import { History } from "./history.js";
 import { Log } from "./log.js";
 import { NetworkMap } from "./map.js";
 import { NodeTable } from "./nodes.js";
@@ -13,7 +14,7 @@ import { $, el, say } from "./words.js";
 const TICK_MS = 500; // ages grow by themselves
 let live = new Story();
 let shown = live;      // the live one, or one of before
-let pastVerdict = null;
+let pastVerdict = null, pastPath = "";
 let points = null, pointsOf = "";
 const due = new Set(["all"]);
 let asked = false;
@@ -31,6 +32,7 @@ const feed = new Feed(take, (state) => {
   say($("link"), state);
 });
 const panel = new ControlPanel(feed);
+const history = new History((id) => { open(`/page/history/${id}`); $("run").scrollIntoView(); $("play").focus(); });
 setInterval(() => want("nodes"), TICK_MS);
 window.addEventListener("dcka-theme", () => want("space"));
 
@@ -49,6 +51,7 @@ const ids = () => {
   return [...found].sort((a, b) => a - b);
 };
 const node = (id) => feed.get(`node/${id}`);
+let newest = 0;
 const verdict = () => (shown === live ? feed.get("verdict") : pastVerdict);
 
 function render() {
@@ -56,13 +59,14 @@ function render() {
   const has = (...names) => due.has("all") || names.some((name) => due.has(name));
   const all = ids(), now = feed.now();
   const network = has("network", "node"), story = has("story", "verdict");
+  if (live.number !== newest) { newest = live.number; if (shown === live) replay.follow(); }
   if (story) { replay.setFrames(shown.clusters ? shown.frames() : []); load(); }
   if (network) showNetwork(all);
   if (has("node", "nodes", "network") || story) table.show(all, node, shown, now);
   if (has("node", "network", "map") || story) map.show(all, node, shown, slot());
   if (story || has("head")) { showHead(shown, verdict(), shown === live && replay.following); showVerdict(shown, verdict()); showParameters(shown); $("live").hidden = shown === live && replay.following; }
   if (story || has("space", "charts", "points")) showSpace(story || has("charts", "points"));
-  if (has("runs")) showRuns();
+  if (has("runs")) { showRuns(); history.look(feed.get("runs") || []); }
   if (has("event")) log.show([...feed.values].filter(([name]) => name.startsWith("event/")).map(([, event]) => event));
   if (has("control")) panel.show(feed.get("control"));
   if (feed.version) say($("version"), `dcka ${feed.version}`);
@@ -110,28 +114,31 @@ async function load() {
 }
 
 function showRuns() {
-  const runs = feed.get("runs") || [], select = $("runs"), chosen = shown === live ? "live" : String(shown.number);
+  const runs = feed.get("runs") || [], select = $("runs"), chosen = shown === live ? "live" : pastPath.split("/").at(-1);
   select.replaceChildren(el("option", { value: "live", text: "the newest, live" }),
     ...runs.filter((run) => run.clusters).map((run) => el("option", { value: run.number, text: `${run.title}${run.verdict ? `: ${run.verdict}` : ""}` })));
+  if (shown !== live && pastPath.includes("/history/")) select.append(el("option", { value: chosen, text: `${shown.head.title} (kept)` }));
   select.value = chosen;
 }
 
-async function open(number) {
+/** Show a run: "live", or the parts that are at a path. */
+async function open(path) {
   replay.pause();
   replay.following = true;
-  if (number === "live") { shown = live; want("all"); return; }
+  if (path === "live") { shown = live; want("all"); return; }
   try {
-    const answer = await fetch(`/page/runs/${number}`);
-    if (!answer.ok) return;
+    const answer = await fetch(path);
+    if (!answer.ok) { say($("announce"), "That run could not be read."); return; }
     const parts = await answer.json(), past = new Story();
     for (const [name, value] of Object.entries(parts)) if (name !== "verdict") past.set(name, value);
     pastVerdict = parts.verdict;
     shown = past;
+    pastPath = path;
     want("all");
   } catch { say($("announce"), "That run could not be read."); }
 }
 
-$("runs").addEventListener("change", (event) => open(event.target.value));
+$("runs").addEventListener("change", (event) => open(event.target.value === "live" ? "live" : `/page/runs/${event.target.value}`));
 $("live").addEventListener("click", () => { shown = live; replay.follow(); want("all"); });
 // For measurements and tests: which change of the feed was drawn last, and what the page knows.
 window.dcka = { painted: 0, values: () => Object.fromEntries(feed.values), get last() { return feed._last; } };

@@ -1,7 +1,7 @@
 // The data space: the points that are here, every node's centres, the way they have come, and the reference's.
 import { $, colour, css, el, lazy, say, short, table, whole } from "./words.js";
 
-const MARGIN = { left: 56, right: 16, top: 14, bottom: 36 };
+const MARGIN = { left: 62, right: 16, top: 14, bottom: 36 };
 
 export class DataSpace {
   constructor(onAxes) {
@@ -76,7 +76,7 @@ export class DataSpace {
     paint.fillStyle = css("--muted");
     paint.strokeStyle = css("--line");
     paint.lineWidth = 1;
-    const marks = ([low, high], axis) => Array.from({ length: 5 }, (_, at) => low + ((high - low) * at) / 4).map((level) => [level, axis < 0 ? "" : short(story.unit(level, axis), 4)]);
+    const marks = ([low, high], axis) => (axis < 0 ? [] : nice(story.unit(low, axis), story.unit(high, axis)).map((value) => [story.level(value, axis), short(value, 6)]));
     paint.textAlign = "center";
     for (const [level, text] of marks(view.rx, ax)) {
       const x = Math.round(view.x(level)) + 0.5;
@@ -92,7 +92,7 @@ export class DataSpace {
     const names = story.columns();
     paint.textAlign = "center";
     paint.fillText(names[ax], MARGIN.left + view.inner[0] / 2, height - 6);
-    paint.save(); paint.translate(12, MARGIN.top + view.inner[1] / 2); paint.rotate(-Math.PI / 2);
+    paint.save(); paint.translate(11, MARGIN.top + view.inner[1] / 2); paint.rotate(-Math.PI / 2);
     paint.fillText(ay < 0 ? "node by node" : names[ay], 0, 0); paint.restore();
   }
 
@@ -137,7 +137,7 @@ export class DataSpace {
   _reference(story, reference, view, ax, ay) {
     const paint = this._paint, grid = story.head.grid;
     if (!grid || ay < 0) return;
-    const level = (value, axis) => (value - grid.offset[axis]) / grid.steps[axis];
+    const level = (value, axis) => story.level(value, axis);
     for (const [width, ink] of [[4, css("--card")], [2, css("--ink")]]) {
       paint.strokeStyle = ink; paint.lineWidth = width;
       for (const centre of reference) {
@@ -165,6 +165,14 @@ export class DataSpace {
     });
     return table(["cluster", story.countsAt(frame) ? "points" : "points shown", ...story.columns()], rows);
   }
+}
+
+/** Round numbers from `low` to `high`, some five of them. */
+function nice(low, high) {
+  const raw = (high - low) / 5, size = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].find((one) => one * size >= raw) * size;
+  const found = [];
+  for (let at = Math.ceil(low / step); at * step <= high + step * 1e-9; at += 1) found.push(Number((at * step).toPrecision(12)));
+  return Number.isFinite(step) && step > 0 ? found : [low];
 }
 
 function sizesOf(labels, k) {

@@ -64,6 +64,11 @@ export class Story {
     return grid ? grid.offset[dimension] + grid.steps[dimension] * level : level;
   }
 
+  level(value, dimension) {
+    const grid = this.head.grid;
+    return grid ? (value - grid.offset[dimension]) / grid.steps[dimension] : value;
+  }
+
   columns() {
     const grid = this.head.grid;
     return grid ? grid.columns : Array.from({ length: this.head.parameters.n }, (_, index) => `dimension ${index + 1}`);
