@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-PLACE_HELP = "A file, or postgresql://USER@HOST/DATABASE.  [default: the environment's DCKA_HISTORY, or your own file]"
+PLACE_HELP = (
+    "A file, or postgresql://USER@HOST/DATABASE.  [default: the environment's DCKA_HISTORY, or your own file]"
+)
 
 
 def place_option(command: Decorated) -> Decorated:

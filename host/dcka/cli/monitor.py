@@ -73,8 +73,8 @@ def command(
 
     On a terminal a table that changes; elsewhere a line an event. With --json it prints not one object, as the
     other verbs do, but one for each event as it comes: status, run, dataset, step, result, cleared, rejected,
-    broker, history. A status that the broker had kept is marked: nobody knows how old it is. All that it sees goes into
-    the history, for dcka results. With --metrics it shows the same to Prometheus, too. Ctrl-C ends it, with exit code 0.
+    broker, history. A status that the broker had kept is marked: nobody knows how old it is. What it sees goes into
+    the history, for dcka results. With --metrics it shows the same to Prometheus. Ctrl-C ends it, with exit code 0.
     """
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
