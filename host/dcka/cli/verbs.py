@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+    "results": Verb("dcka.cli.results", "What was found: the runs in the history.", CLUSTERING),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
     ),
@@ -68,6 +69,18 @@ BROKER_VERBS: dict[str, Verb] = {
     "remove": Verb("dcka.cli.broker.remove", "Shut out a node that is lost.", CREDENTIALS),
     "backup": Verb("dcka.cli.broker.backup", "Put the network's state into a file.", CREDENTIALS),
     "restore": Verb("dcka.cli.broker.restore", "Bring it back.", CREDENTIALS),
+}
+
+LOOK = "Look"
+TAKE = "Take along, clear away"
+
+RESULTS_VERBS: dict[str, Verb] = {
+    "list": Verb("dcka.cli.results.list", "Show the runs that are stored.", LOOK),
+    "show": Verb("dcka.cli.results.show", "Show one: every step, every gap, what came of it.", LOOK),
+    "compare": Verb("dcka.cli.results.compare", "Set two beside each other.", LOOK),
+    "plot": Verb("dcka.cli.results.plot", "Draw one.", LOOK),
+    "export": Verb("dcka.cli.results.export", "Write them as CSV, JSON or Parquet.", TAKE),
+    "remove": Verb("dcka.cli.results.remove", "Remove some, for ever.", TAKE),
 }
 
 REPRODUCE_VERBS: dict[str, Verb] = {
