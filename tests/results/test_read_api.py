@@ -1,6 +1,9 @@
 """The read API: what it answers is what is stored, as its own description has it, whatever is asked."""
 
 import json
+import re
+import threading
+import urllib.request
 from urllib.parse import quote
 
 import jsonschema
@@ -10,8 +13,11 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import dcka
+from dcka.cli.monitor_web import Wish, page
 from dcka.history import HistoryError, open_history
+from dcka.monitor.state import NetworkState
 from dcka.web.api import OPENAPI, PREFIX, application
+from dcka.web.control import Control
 
 LAWS = settings(
     derandomize=True,
@@ -134,6 +140,17 @@ def test_a_history_that_cannot_be_read_is_told(stored):
     with TestClient(application(Broken())) as client:
         answer = client.get(f"{PREFIX}/runs")
     assert answer.status_code == 503 and "the disk is full" in answer.json()["detail"]
+
+
+def test_the_monitors_page_serves_it_too(history, capsys):
+    state, lock = NetworkState("greenhouse", (1, 2, 3, 4, 5)), threading.Lock()
+    wish = Wish("127.0.0.1", 0, None, False)
+    with page(wish, state, "mqtt://nowhere", lock, Control(None, "a test"), history=history):
+        url = re.search(r"http://\S+/", capsys.readouterr().err)[0]
+        with urllib.request.urlopen(f"{url}api/v1/runs/2?network=greenhouse", timeout=60) as answer:
+            assert json.loads(answer.read())["uid"] == history.run("greenhouse/2").uid
+        with urllib.request.urlopen(f"{url}api/v1/openapi.json", timeout=60) as answer:
+            assert f"{PREFIX}/runs/{{ref}}/steps" in json.loads(answer.read())["paths"]
 
 
 def test_no_page_loads_from_the_internet(client, description):

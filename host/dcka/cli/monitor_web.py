@@ -85,13 +85,15 @@ def page(
 ) -> Iterator["Live"]:
     """Serve the page for the time of the block, and say where it is. What the block gives is to be fed by `watch`."""
     from dcka.monitor.listen import is_loopback
+    from dcka.web.api import router
     from dcka.web.app import Served, create_app
     from dcka.web.live import Live
     from dcka.web.server import serving
 
     live = Live(state, where, guard)
     served = Served(live, control, folder, points, history)
-    with serving(create_app(served, wish.password), served, wish.address, wish.port) as url:
+    stored = () if history is None else (router(history),)
+    with serving(create_app(served, wish.password, stored), served, wish.address, wish.port) as url:
         reach = "" if is_loopback(wish.address) else ", for whoever has the password"
         Output().say(f"the page is at {url}{reach}")
         if wish.open_page:

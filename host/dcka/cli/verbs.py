@@ -80,6 +80,7 @@ RESULTS_VERBS: dict[str, Verb] = {
     "compare": Verb("dcka.cli.results.compare", "Set two beside each other.", LOOK),
     "plot": Verb("dcka.cli.results.plot", "Draw one.", LOOK),
     "export": Verb("dcka.cli.results.export", "Write them as CSV, JSON or Parquet.", TAKE),
+    "serve": Verb("dcka.cli.results.serve", "Serve them over HTTP, to other programs.", TAKE),
     "remove": Verb("dcka.cli.results.remove", "Remove some, for ever.", TAKE),
 }
 

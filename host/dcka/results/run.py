@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcka.history import StoredRun, StoredStep, open_history
+from dcka.history import (
+    History,
+    HistoryError,
+    HistoryUsageError,
+    StoredRun,
+    StoredStep,
+    open_history,
+)
 from dcka.results.frames import frame
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ def load(run: str | int = "last", *, network: str | None = None, history: str | 
     `network`: where several have a run of that number. `history`: a file or an URL, the user's own by default. Raises
     dcka.errors.DckaError, a sentence: where there is no such history or run.
     """
-    with open_history(history, readonly=True) as opened:
+    with _opened(history) as opened:
         found = opened.run(run, network)
         for part in _READ_AT_ONCE:
             getattr(found, part)
@@ -33,8 +40,21 @@ def load(run: str | int = "last", *, network: str | None = None, history: str | 
 
 def runs(*, network: str | None = None, limit: int | None = 50, history: str | None = None) -> "list[Run]":
     """Runs, the newest first; what is in them is read when it is asked for. Raises as `load` does."""
-    with open_history(history, readonly=True) as opened:
+    with _opened(history) as opened:
         return [Run(run) for run in opened.runs(network, limit=limit)]
+
+
+def _opened(place: str | None) -> History:
+    """The history, to be read; one of an older version is brought up to date where it may be written."""
+    try:
+        return open_history(place, readonly=True)
+    except HistoryUsageError:
+        raise
+    except HistoryError as refused:
+        try:
+            return open_history(place)
+        except HistoryError:
+            raise refused from None
 
 
 class Run:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dcka.cli.history import opened, place_option
 from dcka.cli.options import examples, json_option
 from dcka.cli.output import Output
 from dcka.cli.until import told_to_end
@@ -31,7 +32,7 @@ class _Alone:
     ),
 )
 @click.argument("address", metavar="[[ADDRESS:]PORT]", default=str(DEFAULT_PORT))
-@click.option("--history", metavar="FILE|URL", help="The history.  [default: DCKA_HISTORY, or your own]")
+@place_option
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -46,7 +47,6 @@ def command(address: str, history: str | None, password_file: Path | None, outpu
     once it answers. `dcka monitor --web` serves the same beside its page.
     """
     from dcka.cli import logs
-    from dcka.history import open_history
     from dcka.monitor.listen import is_loopback, parse_listen
     from dcka.web.api import OPENAPI, PREFIX, application
     from dcka.web.door import Door
@@ -57,15 +57,15 @@ def command(address: str, history: str | None, password_file: Path | None, outpu
     why = "stored runs need a password, for they are not for everybody"
     password = required_password(host, password_file, "dcka results serve", why)
     with (
-        open_history(history, readonly=True) as opened,
+        opened(history) as store,
         told_to_end() as is_over,
-        serving(Door(application(opened), password), _Alone(), host, port) as url,
+        serving(Door(application(store), password), _Alone(), host, port) as url,
     ):
-        here = {"url": f"{url}{PREFIX[1:]}", "openapi": f"{url}{OPENAPI[1:]}", "history": opened.name}
+        here = {"url": f"{url}{PREFIX[1:]}/", "openapi": f"{url}{OPENAPI[1:]}", "history": store.name}
         reach = "" if is_loopback(host) else ", for whoever has the password"
         if output.json_mode:
             output.result(here)
-        output.say(f"the runs of {opened.name} are at {here['url']}{reach}; {here['openapi']} describes them")
+        output.say(f"the runs of {store.name} are at {here['url']}{reach}; {here['openapi']} describes them")
         wait = threading.Event()
         while not is_over():
             wait.wait(TURN_S)
