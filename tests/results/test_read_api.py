@@ -111,6 +111,8 @@ def test_entity_tags(client):
         ("/runs/nonsense/steps", 404, "has no run nonsense"),
         ("/runs?limit=0", 422, "limit = 0: input should be greater than or equal to 1"),
         ("/runs?limit=many", 422, "limit = many: input should be a valid integer"),
+        ("/runs?state=failing", 422, "state = failing: input should be 'running', 'finished'"),
+        ("/runs?kind=forest", 422, "kind.0 = forest: input should be 'tree'"),
         ("/runs?before=-1", 422, "before = -1:"),
         ("/runs/last/steps?since=x&limit=0", 422, "; limit = 0:"),
         ("/runs/" + "9" * 300, 422, "ref = 999"),

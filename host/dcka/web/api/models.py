@@ -1,10 +1,12 @@
 """What the read API answers. Times are ISO 8601 in UTC; ids of nodes are keys of objects as text."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 Table = list[list[float]]
+Kind = Literal["tree", "gossip", "survey", "seeding", "score"]
+State = Literal["running", "finished", "partial", "failed", "unknown"]
 
 
 class Problem(BaseModel):
@@ -27,7 +29,7 @@ class Summary(BaseModel):
     network: str
     uid: Annotated[str, Field(description="16 hex digits that name it for ever.")]
     id: Annotated[int, Field(description="Its place in the order in which runs were stored.")]
-    kind: Annotated[str, Field(description="tree, gossip, survey, seeding or score.")]
+    kind: Kind
     k: int
     nodes: int
     dataset: str
@@ -35,7 +37,7 @@ class Summary(BaseModel):
     began_at: str | None
     unseen: Annotated[bool, Field(description="Whether it had begun before anybody listened.")]
     heard_at: str | None
-    state: Annotated[str, Field(description="running, finished, partial, failed or unknown.")]
+    state: State
     step_count: int
     ssd: Annotated[float | None, Field(description="In the user's units where in_units, else of the grid.")]
     in_units: bool

@@ -18,7 +18,6 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 _OF_A_RUN = {404: {"model": models.Problem, "description": "There is no such run."}, **_REFUSALS}
 
-_Text = Query(max_length=100)
 _Network = Annotated[str | None, Query(max_length=64, description="Of this network alone.")]
 _Ref = Annotated[
     str,
@@ -44,12 +43,8 @@ def _lists(made: APIRouter, history: History) -> None:
     def runs(
         response: Response,
         network: _Network = None,
-        kind: Annotated[
-            list[str] | None, Query(max_length=10, description="tree, gossip …; may be there twice.")
-        ] = None,
-        state: Annotated[
-            str | None, Query(max_length=20, description="running, finished, partial, failed or unknown.")
-        ] = None,
+        kind: Annotated[list[models.Kind] | None, Query(description="May be there twice.")] = None,
+        state: Annotated[models.State | None, Query(description="Runs that are in it.")] = None,
         limit: Annotated[int, Query(ge=1, le=MOST_RUNS, description="The most runs of a page.")] = 50,
         before: Annotated[
             int | None, Query(ge=0, lt=1 << 63, description="`next` of the page before.")
