@@ -118,7 +118,7 @@ def test_hostile_texts_are_kept_as_texts(history, heard):
 def test_a_megabyte_of_status_takes_little_room_and_no_other_with_it(history, heard):
     writer = Writer(history)
     state = hand_over(writer, heard.messages)
-    huge = status(node=2, boot=9, nonce=9, dropped={f"reason {number}": number for number in range(40_000)})
+    huge = status(node=2, boot=9, nonce=9, dropped={f"reason {number}": number for number in range(50_000)})
     assert len(json.dumps(huge)) > 1_000_000
     hand_over(
         writer, [("status/2", json.dumps(huge).encode()), ("status/3", b"\xff\xfe")], state=state, at=T0 + 0.5
