@@ -114,7 +114,7 @@ def _server(programs: Path, folder: Path, data: Path, user: str | None) -> Itera
             time.sleep(0.05)
         yield
     finally:
-        server.send_signal(signal.SIGINT)  # it ends its connections, and then itself
+        server.send_signal(signal.SIGQUIT)  # at once: nobody needs what it holds
         try:
             server.wait(LIMIT_S)
         except subprocess.TimeoutExpired:

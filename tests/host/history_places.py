@@ -1,4 +1,4 @@
-"""The databases that the history's tests run on: fixtures, to be imported by a test file."""
+"""The databases that the history's tests run on: fixtures, which conftest.py has."""
 
 import uuid
 
@@ -9,23 +9,23 @@ from dcka.history import open_history
 
 
 @pytest.fixture(scope="session")
-def server():
+def postgresql_server():
     with postgresql() as url:
         yield url
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
 def place(request, tmp_path):
-    """Where a new history can be: a file, or an URL of a database of its own."""
+    """Where a new history can be: a file, or an URL of a schema of its own."""
     if request.param == "sqlite":
         return str(tmp_path / "history.sqlite")
     import psycopg
 
-    url = request.getfixturevalue("server")
+    url = request.getfixturevalue("postgresql_server")
     name = f"t{uuid.uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return url.replace("/postgres?", f"/{name}?")
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

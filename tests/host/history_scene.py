@@ -3,7 +3,8 @@
 from bus_connection import BusConnection, HostBus
 from run_network import NODES, equipped, planned
 
-from dcka.history import Recorder
+from dcka.history.store import Store
+from dcka.history.transcriber import Transcriber
 from dcka.monitor import NetworkState
 from dcka.mqtt import Message
 from dcka.mqtt.statuses import PayloadError
@@ -63,11 +64,37 @@ def hand_over(recorder, messages, retained=False, at=T0, state=None):
     return state
 
 
-def recorded(history, messages, **how):
-    """The newest run, after a recorder of its own has written the messages."""
-    with Recorder(history, "lab") as recorder:
-        hand_over(recorder, messages, **how)
-        assert recorder.flush(60.0), recorder.trouble
+class Writer:
+    """As a recorder, in this thread: a batch of every `each` messages."""
+
+    def __init__(self, history, each=50):
+        self._store = Store(history.engine)
+        self._transcriber = Transcriber("lab", "the session")
+        self._each = each
+        self._count = 0
+
+    def message(self, node, message, events, at):
+        self._transcriber.message(node, message, at, events)
+        self._count += 1
+        if self._count % self._each == 0:
+            self.write()
+
+    def event(self, event):
+        self._transcriber.event(event)
+
+    def write(self):
+        self._store.write(self._transcriber.take())
+
+    def close(self):
+        self._store.close()
+
+
+def recorded(history, messages, each=50, **how):
+    """The newest run, after the messages were written."""
+    writer = Writer(history, each)
+    hand_over(writer, messages, **how)
+    writer.write()
+    writer.close()
     return history.run("last")
 
 

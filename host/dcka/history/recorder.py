@@ -136,6 +136,11 @@ class Recorder:
                     self._changed.wait_for(lambda: self._closing, pause)
                 pause = min(2 * pause, AGAIN_S[1])
             self._turn(last=True)
+        except BaseException as error:
+            # A fault of ours: the thread's traceback is shown, and the monitor goes on without us.
+            self.trouble = f"a fault of dcka: {error!r}"
+            self._say(f"nothing more goes into the history {self._where}: {self.trouble}", True)
+            raise
         finally:
             self._store.close()
 
