@@ -10,7 +10,8 @@ from run_network import NODES, configuration, equipped, planned
 
 from dcka.monitor import centres
 from dcka.monitor.links import contraction
-from dcka.monitor.story import Stories, Story
+from dcka.monitor.stories import Stories
+from dcka.monitor.story import Story
 from dcka.mqtt import Message
 from dcka.mqtt.statuses import PayloadError
 from dcka.runs.controller import run

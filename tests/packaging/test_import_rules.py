@@ -33,6 +33,7 @@ PLANTED = [
     ("host/dcka/runs/planted.py", "import prometheus_client", "The metrics know"),
     ("host/dcka/check/planted.py", "import sklearn.metrics", "scikit-learn is the estimator's"),
     ("host/dcka/monitor/planted.py", "from sqlalchemy import select", "The history knows"),
+    ("host/dcka/monitor/planted.py", "import fastapi", "The page stands on"),
     ("host/dcka/errors.py", "import dcka.inject", "No cycles"),
 ]
 

@@ -17,7 +17,9 @@ from servers import LIMIT_S, running
 from dcka.bench.monitor.chromium import NoBrowser, chromium
 from dcka.config import FILE_NAME, State, load, template
 from dcka.datasets import gaussians
+from dcka.emulation.air import Faults
 from dcka.emulation.cpython import CPythonNetwork
+from dcka.emulation.faults import FaultyRadio
 from dcka.inject.transfer import send
 from dcka.mqtt import Connection
 
@@ -33,6 +35,19 @@ def browsing(**options: Any) -> Iterator[Any]:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))
         pytest.skip(str(error))
+
+
+def shown(page: Any) -> dict[str, Any]:
+    """What a page knows of the network and its run, but for what goes on by itself: ages, and who looked when."""
+    values = page.evaluate("() => window.dcka.values()")
+    left_out = ("event/", "control")
+    return {
+        name: {key: one for key, one in value.items() if key not in ("heard", "known", "up_at")}
+        if isinstance(value, dict)
+        else value
+        for name, value in values.items()
+        if not name.startswith(left_out)
+    }
 
 
 class WebMonitor:
@@ -92,6 +107,11 @@ class Scene:
     nodes: CPythonNetwork
     monitor: WebMonitor
 
+    def restart(self) -> None:
+        """The monitor again, where it was before."""
+        port = self.monitor.url.rstrip("/").rpartition(":")[2]
+        self.monitor = WebMonitor(self.folder, self.broker.url, web=port)
+
     def run(self, *arguments: str) -> None:
         """`dcka run`, as a person would."""
         command = [sys.executable, "-m", "dcka.cli", "run", "--broker", self.broker.url, "--json", *arguments]
@@ -100,17 +120,22 @@ class Scene:
 
 
 @contextlib.contextmanager
-def scene(folder: Path, per_gaussian: int = 100, **nodes_options: Any) -> Iterator[Scene]:
-    """Broker, five nodes with the nine Gaussians, and the monitor."""
+def scene(folder: Path, per_gaussian: int = 20, delay_ms: float = 0.0) -> Iterator[Scene]:
+    """Broker, five nodes with the nine Gaussians, and the monitor. `delay_ms`: what a message between nodes takes."""
     (folder / FILE_NAME).write_text(template())
     config = load(folder / FILE_NAME)
     dataset = gaussians(1, per_gaussian=per_gaussian)
-    with (
-        running("embedded") as broker,
-        monitoring(folder, broker.url) as monitor,
-        CPythonNetwork("sensors", config.ids, broker.address, **nodes_options) as nodes,
-    ):
+    with contextlib.ExitStack() as stack:
+        broker = stack.enter_context(running("embedded"))
+        monitor = stack.enter_context(monitoring(folder, broker.url))
+        heard = broker.address
+        if delay_ms:
+            radio = FaultyRadio(lambda: broker.address, Faults(delay_ms=delay_ms))
+            heard = stack.enter_context(radio).address
+        nodes = stack.enter_context(CPythonNetwork("sensors", config.ids, heard))
         with Connection(broker.address, config.network.name) as connection:
             send(connection, dataset)
         dataset.save(State.beside(config.file).folder)
-        yield Scene(folder, broker, nodes, monitor)
+        made = Scene(folder, broker, nodes, monitor)
+        stack.callback(lambda: made.monitor.close())
+        yield made

@@ -14,7 +14,7 @@ from dcka.monitor.events import clean
 from dcka.monitor.links import contraction, row_record
 from dcka.monitor.progress import RunProgress
 from dcka.monitor.spread import Spreads
-from dcka.mqtt.statuses import PayloadError, read_object, whole, wholes
+from dcka.mqtt.statuses import PayloadError, whole, wholes
 from dcka.runs.ledgers import node_ledger, require_ledger
 from dcka_core.errors import CoreError
 from dcka_core.messages import peek_run
@@ -258,65 +258,3 @@ class Story:
             "moved": None if moved is None else sum(moved.values()),
             "slots": self._slots.get(step),
         }
-
-
-class Stories:
-    """The runs since we listen. `current`: the newest. What is told of a run before its record is kept for it."""
-
-    MOST = 30
-
-    def __init__(self, network: str) -> None:
-        self._network = network
-        self._rows: dict[int, dict[int, Json]] = {}
-        self._dataset: Json | None = None
-        self.told: dict[int, Story] = {}
-        self.current: Story | None = None
-
-    def take(self, node: int, message: "Any") -> None:
-        """A message of the network (`dcka.mqtt.Message`). Raises PayloadError for one that is of no use."""
-        kind = message.suffix.partition("/")[0]
-        story = self.current
-        if kind == "run":
-            self._take_run(message)
-        elif kind == "rows":
-            self._take_rows(node, message)
-        elif kind == "dataset" and message.payload:
-            self._dataset = read_object(message.payload)
-            if story is not None:
-                story.know_dataset(self._dataset)
-        elif story is None:
-            return
-        elif kind == "commit":
-            story.take_commit(node, message.payload)
-        elif kind == "x":
-            story.take_share(node, message.payload)
-        elif kind == "step":
-            story.take_step(node, read_object(message.payload))
-        elif kind == "result":
-            story.take_result(node, read_object(message.payload), message.at)
-
-    def _take_run(self, message: "Any") -> None:
-        record = read_object(message.payload) if message.payload else {}
-        number = whole(record, "run", 0)
-        if record.get("kind") == "idle" or number <= (self.current.number if self.current else 0):
-            return
-        story = Story(record, self._network, message.at, message.retained)
-        self.told[number] = self.current = story
-        while len(self.told) > self.MOST:
-            del self.told[next(iter(self.told))]
-        if self._dataset is not None:
-            story.know_dataset(self._dataset)
-        for node, rows in self._rows.pop(number, {}).items():
-            story.take_rows(node, rows)
-
-    def _take_rows(self, node: int, message: "Any") -> None:
-        if not message.payload:
-            return
-        record = read_object(message.payload)
-        number = whole(record, "run", 0)
-        if number in self.told:
-            self.told[number].take_rows(node, record)
-            return
-        self._rows.setdefault(number, {})[node] = record
-        while len(self._rows) > 3:
-            del self._rows[min(self._rows)]

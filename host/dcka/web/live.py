@@ -9,7 +9,8 @@ from typing import Any
 from dcka.monitor.events import Event
 from dcka.monitor.node_part import node_part
 from dcka.monitor.state import NetworkState
-from dcka.monitor.story import Stories, Story
+from dcka.monitor.stories import Stories
+from dcka.monitor.story import Story
 from dcka.mqtt import Message
 from dcka.web.feed import Feed
 

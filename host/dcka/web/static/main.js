@@ -17,11 +17,17 @@ let shown = live;      // the live one, or one of before
 let pastVerdict = null, pastPath = "";
 let points = null, pointsOf = "";
 const due = new Set(["all"]);
-let asked = false;
+const changedNodes = new Set();
+let asked = false, restUntil = 0;
 
 const want = (...what) => {
   for (const one of what) due.add(one);
-  if (!asked) { asked = true; requestAnimationFrame(render); }
+  if (asked) return;
+  asked = true;
+  // Where drawing takes long, as long a rest: whoever clicks is not to wait for numbers.
+  const rest = restUntil - performance.now();
+  if (rest > 0) setTimeout(() => requestAnimationFrame(render), rest);
+  else requestAnimationFrame(render);
 };
 const charts = new Charts(), table = new NodeTable(), log = new Log(), assignments = new Assignments();
 const map = new NetworkMap();
@@ -41,7 +47,11 @@ function take(changed) {
     if (name.startsWith("story/")) {
       live.set(name.slice(6), feed.get(name));
       if (shown === live) want("story");
-    } else want(name.split("/")[0]);
+    } else {
+      const kind = name.split("/")[0];
+      if (kind === "node") changedNodes.add(Number(name.slice(5)));
+      want(kind);
+    }
   }
 }
 
@@ -56,14 +66,17 @@ const verdict = () => (shown === live ? feed.get("verdict") : pastVerdict);
 
 function render() {
   asked = false;
+  const began = performance.now();
   const has = (...names) => due.has("all") || names.some((name) => due.has(name));
   const all = ids(), now = feed.now();
   const network = has("network", "node"), story = has("story", "verdict");
   if (live.number !== newest) { newest = live.number; if (shown === live) replay.follow(); }
   if (story) { replay.setFrames(shown.clusters ? shown.frames() : []); load(); }
   if (network) showNetwork(all);
-  if (has("node", "nodes", "network") || story) table.show(all, node, shown, now);
-  if (has("node", "network", "map") || story) map.show(all, node, shown, slot());
+  const only = has("network") || story ? null : changedNodes;
+  if (has("node", "network") || story) table.show(all, node, shown, now, only);
+  if (has("nodes")) table.tick(all, node, now);
+  if (has("node", "network", "map") || story) map.show(all, node, shown, slot(), has("map") ? null : only);
   if (story || has("head")) { showHead(shown, verdict(), shown === live && replay.following); showVerdict(shown, verdict()); showParameters(shown); $("live").hidden = shown === live && replay.following; }
   if (story || has("space", "charts", "points")) showSpace(story || has("charts", "points"));
   if (has("runs")) { showRuns(); history.look(feed.get("runs") || []); }
@@ -71,7 +84,10 @@ function render() {
   if (has("control")) panel.show(feed.get("control"));
   if (feed.version) say($("version"), `dcka ${feed.version}`);
   due.clear();
+  changedNodes.clear();
   window.dcka.painted = feed._last;
+  const took = performance.now() - began;
+  restUntil = took > 30 ? performance.now() + took : 0;
 }
 
 function showNetwork(all) {

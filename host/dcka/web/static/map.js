@@ -18,14 +18,29 @@ export class NetworkMap {
     legend();
   }
 
-  /** `ids`: all nodes; `nodes(id)`: what is known of one; `slot`: of gossip, the phase that is shown. */
-  show(ids, nodes, story, slot) {
+  /** `ids`: all nodes; `nodes(id)`: what is known of one; `slot`: of gossip, the phase that is shown; `changed`: the ids
+   * of which something is new, where the links are as they were; null otherwise. */
+  show(ids, nodes, story, slot, changed) {
+    if (changed && this._ids === ids.join()) { this._colour(changed, nodes, story); return; }
+    this._ids = ids.join();
     const rows = new Map(story.numbers("rows").map((node) => [node, story.part("rows", node)]));
     this._draw(ids, rows);
     const head = story.head;
-    const root = head && head.root;
+    this._colour(ids, nodes, story);
+    this._mark(rows, slot);
+    this._rows = rows;
+    this._table();
+    const gossip = [...rows.values()].some((row) => row.hears);
+    say($("map-words"), !rows.size ? "Links appear with the first run."
+      : gossip ? `Who is in reach of whom${slot ? `; orange: who is heard in slot ${slot.slot + 1} of step ${slot.step + 1} (phase ${slot.phase + 1})` : ""}.`
+      : `Who is in reach of whom; blue: the tree, with its root ringed${head && head.epoch ? ` (epoch ${head.epoch})` : ""}.`);
+  }
+
+  _colour(ids, nodes, story) {
+    const root = story.head && story.head.root;
     for (const id of ids) {
       const view = nodes(id), shown = this._nodes.get(id);
+      if (!shown) continue;
       const state = view ? view.state : "unseen";
       const key = `node ${state}${id === root ? " root" : ""}`;
       if (shown.key !== key) {
@@ -35,13 +50,6 @@ export class NetworkMap {
         shown.title.textContent = `node ${id}: ${WORDS[state] || "not seen"}${id === root ? ", the root" : ""}`;
       }
     }
-    this._mark(rows, slot);
-    this._rows = rows;
-    this._table();
-    const gossip = [...rows.values()].some((row) => row.hears);
-    say($("map-words"), !rows.size ? "Links appear with the first run."
-      : gossip ? `Who is in reach of whom${slot ? `; orange: who is heard in slot ${slot.slot + 1} of step ${slot.step + 1} (phase ${slot.phase + 1})` : ""}.`
-      : `Who is in reach of whom; blue: the tree, with its root ringed${head && head.epoch ? ` (epoch ${head.epoch})` : ""}.`);
   }
 
   _draw(ids, rows) {

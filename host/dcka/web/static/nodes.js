@@ -1,9 +1,10 @@
 // The table of nodes. A cell is touched only where its text changes: two hundred nodes may speak ten times a second.
 import { $, ago, bytes, el, say, short, whole } from "./words.js";
 
+// Name, class, width in em. With widths of its own a table needs no look at all its rows where one cell changes.
 const COLUMNS = [
-  ["node", "number"], ["status", ""], ["heard", ""], ["step", "number"], ["readings", "number"], ["heap", "number"], ["RSSI", "number"],
-  ["sent", "number"], ["bytes", "number"], ["slots awake", "number"], ["battery", "number"], ["dropped", ""], ["firmware", ""], ["remarks", "wide"],
+  ["node", "number", 5], ["status", "", 7.5], ["heard", "", 8], ["step", "number", 5], ["readings", "number", 6.5], ["heap", "number", 13.5], ["RSSI", "number", 6],
+  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
 ];
 
 export class NodeTable {
@@ -11,13 +12,26 @@ export class NodeTable {
     this._body = el("tbody");
     $("nodes").replaceChildren(
       el("caption", { class: "visually-hidden", text: "Every node: its state, memory, radio, energy, and what it dropped" }),
+      el("colgroup", {}, ...COLUMNS.map(([, , width]) => { const col = el("col"); col.style.width = `${width}em`; return col; })),
       el("thead", {}, el("tr", {}, ...COLUMNS.map(([text, kind]) => el("th", { scope: "col", text, class: kind })))), this._body);
     this._rows = new Map();
   }
 
-  show(ids, nodes, story, now) {
-    if ([...this._rows.keys()].join() !== ids.join()) this._rebuild(ids);
-    for (const id of ids) this._fill(this._rows.get(id), nodes(id), story.part("result", id), now);
+  /** `changed`: the ids of which something is new; null: all. */
+  show(ids, nodes, story, now, changed) {
+    const shape = ids.join();
+    if (this._shape !== shape) { this._shape = shape; this._rebuild(ids); changed = null; }
+    for (const id of changed || ids) if (this._rows.has(id)) this._fill(this._rows.get(id), nodes(id), story.part("result", id), now);
+  }
+
+  /** Ages grow by themselves. */
+  tick(ids, nodes, now) {
+    for (const id of ids) {
+      const view = nodes(id), row = this._rows.get(id);
+      if (!view || !row) continue;
+      say(row.cells.heard, heard(view, now));
+      if (!view.there) say(row.cells.remarks, remarks(view, now));
+    }
   }
 
   _rebuild(ids) {
