@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install from the system's packages what the tests need and pip cannot bring; do nothing where it is there already.
-#   system_packages.sh tests          mosquitto, node and npm
+#   system_packages.sh tests          mosquitto, node, npm, and Chromium (of Debian; on macOS a Chrome that is there)
 #   system_packages.sh venv PYTHON    what `PYTHON -m venv` needs (Debian keeps it apart)
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin:/opt/homebrew/sbin
@@ -62,11 +62,15 @@ install() {
     fi
 }
 
+is_debian() { [ -r /etc/os-release ] && [ "$(. /etc/os-release && printf %s "${ID:-}")" = debian ]; }
+
 for_tests() {
     set --
     has mosquitto || set -- "$@" mosquitto
     has node || set -- "$@" nodejs
     has npm || set -- "$@" npm
+    # Ubuntu's package of that name is a snap, and brew's a cask: there the tests of the page are skipped, and say so.
+    if is_debian && ! has chromium; then set -- chromium "$@"; fi
     [ $# = 0 ] && return
     install "$@"
     for name in mosquitto node npm; do

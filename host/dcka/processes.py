@@ -239,6 +239,11 @@ class Child:
         self.stopped = True
         self._popen.terminate()
 
+    def interrupt(self) -> None:
+        """Ctrl-C (SIGINT), and go on at once; it may take its time."""
+        self.stopped = True
+        self._popen.send_signal(signal.SIGINT)
+
     def kill(self) -> int:
         """End it at once (SIGKILL); the exit code."""
         self.stopped = True

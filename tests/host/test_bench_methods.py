@@ -12,10 +12,11 @@ from schedule_graphs import connected
 from dcka.bench import pinned
 from dcka.bench.floats import FloatData, ratio
 from dcka.bench.gossip import Air, changed_clusters, gossip, mix
+from dcka.bench.held import points_of
 from dcka.bench.methods import Bench, measure
-from dcka.bench.nodes import Network, points_of
 from dcka.bench.scaling import MOST_PER_NODE, MOST_TIMES, coin, growth, loss
 from dcka.bench.tree_runs import Settings, run_tree
+from dcka.emulation.in_memory import Network
 from dcka.reference import InnerClock, dcka, metropolis, tree_run
 from dcka.topology import Graph
 

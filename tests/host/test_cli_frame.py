@@ -12,7 +12,16 @@ import pytest
 
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, HA_VERBS, REPRODUCE_VERBS, VERBS, Verb
+from dcka.cli.verbs import (
+    BENCH_VERBS,
+    BOARD_VERBS,
+    BROKER_VERBS,
+    HA_VERBS,
+    REPRODUCE_VERBS,
+    RESULTS_VERBS,
+    VERBS,
+    Verb,
+)
 
 VERB = '''
 import os, socket, sys, threading
@@ -280,6 +289,7 @@ TABLES = {
     "dcka bench": BENCH_VERBS,
     "dcka reproduce": REPRODUCE_VERBS,
     "dcka ha": HA_VERBS,
+    "dcka results": RESULTS_VERBS,
 }
 # A verb that is a group of verbs has its own table.
 GROUPS = {group.removeprefix("dcka ") for group in TABLES if group != "dcka"}

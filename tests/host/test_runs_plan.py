@@ -11,6 +11,7 @@ from dcka.config import from_mapping
 from dcka.errors import UsageError
 from dcka.inject.dataset import from_values
 from dcka.mqtt.connection import encoded
+from dcka.runs.identity import record_bytes
 from dcka.runs.plan import LEAST_TOLERANCE, PlanError, idle, plan
 from dcka_core.bounds import message_bound
 from dcka_core.errors import CoreError
@@ -52,7 +53,7 @@ def test_the_points_of_each_member_travel_where_there_is_room():
     assert made.record["rows"] == [record["nodes"][str(node)]["rows"] for node in made.members]
     assert read_run(made.record).sizes == made.record["rows"]
     without = {key: value for key, value in made.record.items() if key != "rows"}
-    room = len(encoded(without))
+    room = record_bytes(without)
     tight = plan(network(k=1), record, 1, max_message=dict.fromkeys(made.members, room))
     assert "rows" not in tight.record and read_run(tight.record).sizes == []
 

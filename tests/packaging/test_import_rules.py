@@ -31,6 +31,9 @@ PLANTED = [
     ("host/dcka/boards/planted.py", "import esptool", "esptool runs in a worker"),
     ("host/dcka/boards/planted.py", "from mpremote import transport_serial", "One adapter"),
     ("host/dcka/runs/planted.py", "import prometheus_client", "The metrics know"),
+    ("host/dcka/check/planted.py", "import sklearn.metrics", "scikit-learn is the estimator's"),
+    ("host/dcka/monitor/planted.py", "from sqlalchemy import select", "The history knows"),
+    ("host/dcka/monitor/planted.py", "import fastapi", "The page stands on"),
     ("host/dcka/errors.py", "import dcka.inject", "No cycles"),
 ]
 

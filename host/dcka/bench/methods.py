@@ -11,12 +11,13 @@ from dcka.bench.errors import BenchError
 from dcka.bench.float_tree import float_tree
 from dcka.bench.floats import Float, FloatData
 from dcka.bench.gossip import Air, GossipOutcome, gossip
-from dcka.bench.nodes import Lost, points_of
+from dcka.bench.held import points_of
 from dcka.bench.pinned import Instance
 from dcka.bench.raw import raw_upload
 from dcka.bench.shape import Branches
 from dcka.bench.traffic import Traffic
 from dcka.bench.tree_runs import MAX_STEPS, Settings, TreeOutcome, run_tree, setup_alone
+from dcka.emulation.in_memory import Lost
 from dcka.reference import TreeRun, tree_run
 from dcka.topology import Graph
 from dcka_core.points import Points

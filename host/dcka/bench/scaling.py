@@ -6,10 +6,11 @@ Few readings and clusters: they decide how long a message is, and not how many t
 import random
 from dataclasses import asdict, dataclass
 
-from dcka.bench.nodes import Lost, points_of
+from dcka.bench.held import points_of
 from dcka.bench.pinned import SEEDS, random_graph
 from dcka.bench.tree_runs import Settings, TreeOutcome, run_tree
 from dcka.datasets import gaussians
+from dcka.emulation.in_memory import Lost
 from dcka.reference import tree_run
 from dcka.topology import Graph
 

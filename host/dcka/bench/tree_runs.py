@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcka.bench.errors import BenchError
-from dcka.bench.nodes import HOP_MS, Lost, Network
 from dcka.bench.traffic import Traffic
+from dcka.emulation.in_memory import HOP_MS, Lost, Network
 from dcka.inject.dataset import Dataset
 from dcka.mqtt.connection import encoded
 from dcka.topology import Graph, schedule

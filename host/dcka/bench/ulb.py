@@ -15,8 +15,8 @@ import numpy as np
 
 from dcka.bench.charge import SLOT_MS
 from dcka.bench.errors import Absent
-from dcka.bench.nodes import Lost
 from dcka.bench.pinned import Instance
+from dcka.emulation.in_memory import Lost
 from dcka.inject.dataset import Dataset, from_values
 from dcka.schedule.errors import ScheduleError
 from dcka.schedule.ulb import find, radio, reports

@@ -5,6 +5,7 @@ from typing import Any
 
 from dcka.config import Config
 from dcka.mqtt.connection import encoded
+from dcka.runs.identity import record_bytes
 from dcka.runs.plan import VERSION, Json, PlanError, RunPlan, checked, points_of, smallest
 from dcka.topology import schedule
 from dcka_core.bounds import message_bound
@@ -44,7 +45,7 @@ def plan_score(
         "patience_ms": config.run.patience_ms,
     }
     longest_rows = max(len(encoded(row)) for row in rows.values())
-    bound = max(message_bound(checked(run, rows)), len(encoded(run)), longest_rows)
+    bound = max(message_bound(checked(run, rows)), record_bytes(run), longest_rows)
     node, limit = smallest(made.members, max_message or {})
     if bound > limit:
         raise PlanError(

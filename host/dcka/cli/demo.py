@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcka.cli.history import Kept, history_options
+from dcka.cli.monitor_web import web_options, web_wish
 from dcka.cli.options import (
     examples,
     faults_of,
@@ -18,8 +20,10 @@ from dcka.cli.output import Output
 from dcka.errors import UsageError
 
 if TYPE_CHECKING:
-    from dcka.demo import Report
+    from dcka.cli.monitor_web import Wish
+    from dcka.demo import Report, Settings
     from dcka.demo.mishaps import Mishaps
+    from dcka.demo.play import View
 
 RUNTIMES = ("micropython", "cpython")
 SCHEDULES = ("both", "gossip", "tree")
@@ -29,6 +33,7 @@ SCHEDULES = ("both", "gossip", "tree")
     "demo",
     epilog=examples(
         "dcka demo                                     five MicroPython nodes, nine Gaussians",
+        "dcka demo --web --open                        and watch it in the browser, again and again",
         "dcka demo --data suthaharan                   readings of four real motes",
         "dcka demo --runtime cpython --json            one object, for scripts",
         "dcka demo --schedule tree --k 4 --seed 7",
@@ -85,6 +90,7 @@ SCHEDULES = ("both", "gossip", "tree")
 @click.option(
     "--return-after", type=float, metavar="S", help="Give the node its power back after so many seconds."
 )
+@web_options
 @click.option(
     "--allow-partial", is_flag=True, help="Exit code 0 also where nodes were missing, and all else is right."
 )
@@ -92,6 +98,7 @@ SCHEDULES = ("both", "gossip", "tree")
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
     help="Where dcka-demo.png goes.  [default: this folder]",
 )  # fmt: skip
+@history_options
 @json_option
 def command(
     data: str,
@@ -115,6 +122,11 @@ def command(
     tail: float | None,
     scale: str | None,
     spike: bool,
+    web: str | None,
+    password_file: Path | None,
+    open_page: bool,
+    history: str | None,
+    no_history: bool,
     output: Output,
     **mishaps: Any,
 ) -> int:
@@ -123,7 +135,7 @@ def command(
     First the consensus of the paper (gossip, on a topology of which no single slot is connected), then the exact
     one (tree). Both are compared with the reference. Things may go wrong on purpose, in the air and in mid-run. Exit
     code 0 for PASS, 1 for FAIL and for PARTIAL, where a node was missing. Nothing is left running, and nothing is
-    kept but the picture, dcka-demo.png.
+    kept but the picture, dcka-demo.png, and the runs in the history.
     """
     from dcka.demo import SCENARIOS, Settings, play
     from dcka.demo.screen import screen
@@ -160,10 +172,23 @@ def command(
     )
     if heap is not None and settings.runtime == "cpython":
         output.say("note: --heap is of MicroPython's processes; CPython has no such limit")
-    with screen(output.console, settings.schedules) as view:
-        report = play(settings, view)
+    wish = web_wish(web, password_file, open_page)
+    with Kept(output, history, no_history) as kept:
+        with screen(output.console, settings.schedules) as view:
+            report = play(settings, view) if wish is None else _beside_page(settings, view, wish, output)
+        for act in report.acts.values():
+            kept.add(act.outcome, None if report.dataset is None else report.dataset.record(), act.verdict)
     code = _tell(report, output)
     return 0 if allow_partial and report.word == "PARTIAL" else code
+
+
+def _beside_page(settings: "Settings", view: "View", wish: "Wish", output: Output) -> "Report":
+    """The demonstration with the monitor's page beside it."""
+    from dcka.cli.demo_web import Beside
+    from dcka.demo import play
+
+    beside = Beside(wish, view, output)
+    return play(settings, beside.view, beside.network)
 
 
 def _mishaps(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcka.cli.history import Kept, history_options
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
 @network_option
 @broker_option
 @state_option
+@history_options
 @json_option
 def command(
     network: Path | None,
@@ -97,6 +99,8 @@ def command(
     tail: float | None,
     scale: str | None,
     k: str | None,
+    history: str | None,
+    no_history: bool,
     **given: Any,
 ) -> int:
     """Cluster the readings that the nodes hold.
@@ -106,7 +110,7 @@ def command(
     centres in another. Exit code 0 says that every node has
     given its result and holds the final centres, with everybody's readings in every step; 1 that the run was ended
     before, and who was waited for, or that it is partial, and who was missing. The outcome is kept in the state folder,
-    for dcka check.
+    for dcka check, and in the history, for dcka results.
 
     With --k auto the network clusters with every K of a range, from several starts; the nodes judge each clustering by
     three indices, a rule takes one K, and the network clusters with it. docs/choosing-k.md says when to trust which.
@@ -123,10 +127,12 @@ def command(
     config = config.replaced("data", None, range=range, tail=tail, scale=scale)
     require_quantile(tail, config.data.range)
     folder = state_of(config, state)
-    with Connection(broker_of(config, folder, broker), config.network.name) as connection:
+    kept = Kept(output, history, no_history)
+    with kept, Connection(broker_of(config, folder, broker), config.network.name) as connection:
         if stop:
             return _stop(connection, folder, output)
         with RunView(output) as view:
+            view.handlers["ended"] = kept.take
             held = held_by_nodes(connection, config, folder, limit, wait, view)
             if wish is not None:
                 from dcka.cli.run_auto import run_auto

@@ -38,6 +38,7 @@ VERBS: dict[str, Verb] = {
     "ha": Verb("dcka.cli.ha", "Show the nodes in Home Assistant.", NETWORK),
     "energy": Verb("dcka.cli.energy", "How long a battery lasts, modelled, by the pace.", NETWORK),
     "pace": Verb("dcka.cli.pace", "When clusterings begin, for nodes that sleep deeply.", NETWORK),
+    "results": Verb("dcka.cli.results", "What was found: the runs in the history.", CLUSTERING),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
     ),
@@ -85,6 +86,19 @@ HA_VERBS: dict[str, Verb] = {
     "enable": Verb("dcka.cli.ha.enable", "Make each node a device there.", NETWORK),
     "disable": Verb("dcka.cli.ha.disable", "Take them away again.", NETWORK),
     "show": Verb("dcka.cli.ha.show", "List what is announced.", NETWORK),
+}
+
+LOOK = "Look"
+TAKE = "Take along, clear away"
+
+RESULTS_VERBS: dict[str, Verb] = {
+    "list": Verb("dcka.cli.results.list", "Show the runs that are stored.", LOOK),
+    "show": Verb("dcka.cli.results.show", "Show one: every step, every gap, what came of it.", LOOK),
+    "compare": Verb("dcka.cli.results.compare", "Set two beside each other.", LOOK),
+    "plot": Verb("dcka.cli.results.plot", "Draw one.", LOOK),
+    "export": Verb("dcka.cli.results.export", "Write them as CSV, JSON or Parquet.", TAKE),
+    "serve": Verb("dcka.cli.results.serve", "Serve them over HTTP, to other programs.", TAKE),
+    "remove": Verb("dcka.cli.results.remove", "Remove some, for ever.", TAKE),
 }
 
 REPRODUCE_VERBS: dict[str, Verb] = {

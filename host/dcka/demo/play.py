@@ -1,8 +1,10 @@
 """`play`: the demonstration from its beginning to its report."""
 
+import contextlib
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,6 +53,9 @@ class View(Protocol):
     def injected(self, readings: int, seconds: float) -> None:
         """All nodes have their readings."""
 
+    def held(self, dataset: Dataset) -> None:
+        """What the nodes hold from now on, on its grid."""
+
     def begun(self, kind: str) -> None:
         """A run begins."""
 
@@ -61,9 +66,13 @@ class View(Protocol):
         """A run has ended, and was checked."""
 
 
-def play(settings: Settings, view: View) -> Report:
+Beside = Callable[[Stage, Config], AbstractContextManager[None]]
+
+
+def play(settings: Settings, view: View, beside: Beside | None = None) -> Report:
     """Bring a network up, give it its readings, run and check, draw; everything is down again on return.
 
+    `beside`: something that is to be there while the network is, from when its nodes are online.
     A node that crashes ends it with a report that says so. Raises UsageError for choices that cannot be, before
     anything is started, and other DckaErrors for what the machine refuses.
     """
@@ -81,9 +90,14 @@ def play(settings: Settings, view: View) -> Report:
         view.note(f"the radio between the nodes {settings.radio}")
     largest = max(made.bound for made in plans)
     try:
-        with stage(settings, config.network.name, config.ids, largest) as up, up.blaming():
+        with contextlib.ExitStack() as stack:
+            up = stack.enter_context(stage(settings, config.network.name, config.ids, largest))
+            stack.enter_context(up.blaming())
             up.await_online(view.online)
+            if beside is not None:
+                stack.enter_context(beside(up, config))
             data = _given(up, config, parcel, view)
+            view.held(data.dataset)
             report = replace(report, dataset=data.dataset, levels=resolution(data.dataset, clean))
             plans = _numbered(settings, config, data.dataset, data.next_run, data.drawn)
             for act in _acts(up, settings, data, plans, view):

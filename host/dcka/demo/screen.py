@@ -13,6 +13,7 @@ from rich.text import Text
 from dcka.check import Verdict
 from dcka.demo.play import View
 from dcka.demo.report import NAMES
+from dcka.inject.dataset import Dataset
 from dcka.monitor.live import live
 from dcka.monitor.sparkline import ASCII_BLOCKS, BLOCKS, sparkline
 
@@ -77,6 +78,9 @@ class Lines:
         """All nodes have their readings."""
         self._say(f"{readings:,} readings injected in {seconds:.2f} s")
 
+    def held(self, dataset: Dataset) -> None:
+        """What the nodes hold; the readings were told of before."""
+
     def begun(self, kind: str) -> None:
         """A run begins."""
         self._acts[kind] = _Act()
@@ -120,6 +124,9 @@ class Screen:
     def injected(self, readings: int, seconds: float) -> None:
         """All nodes have their readings."""
         self._readings = f"{readings:,} readings injected in {seconds:.2f} s"
+
+    def held(self, dataset: Dataset) -> None:
+        """What the nodes hold; the readings were told of before."""
 
     def begun(self, kind: str) -> None:
         """A run begins."""

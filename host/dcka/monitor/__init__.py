@@ -2,6 +2,6 @@
 
 from dcka.monitor.events import Event
 from dcka.monitor.state import NetworkState
-from dcka.monitor.watch import watch
+from dcka.monitor.watch import Listener, watch
 
-__all__ = ["Event", "NetworkState", "watch"]
+__all__ = ["Event", "Listener", "NetworkState", "watch"]

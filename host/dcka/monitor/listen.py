@@ -1,4 +1,4 @@
-"""Where metrics are to be served, as people write it."""
+"""Where something is to be served over HTTP, as people write it."""
 
 import ipaddress
 
@@ -7,7 +7,7 @@ from dcka.errors import UsageError
 LOOPBACK = "127.0.0.1"
 
 
-def parse_listen(text: str) -> tuple[str, int]:
+def parse_listen(text: str, option: str = "--metrics", example: int = 9108) -> tuple[str, int]:
     """(address, port) of `PORT`, which is on loopback, `ADDRESS:PORT`, or `[IPV6]:PORT`. Raises UsageError."""
     address, colon, port = text.rpartition(":")
     bare = address.removeprefix("[").removesuffix("]")
@@ -16,7 +16,7 @@ def parse_listen(text: str) -> tuple[str, int]:
     )
     if not whole or not (port.isascii() and port.isdigit() and int(port) <= 65535):
         raise UsageError(
-            f"--metrics {text}: give a port, such as 9108, or address and port, such as 0.0.0.0:9108"
+            f"{option} {text}: give a port, such as {example}, or address and port, such as 0.0.0.0:{example}"
         )
     return bare or LOOPBACK, int(port)
 

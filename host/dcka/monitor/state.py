@@ -92,6 +92,10 @@ class NetworkState:
             [("rejected", f"dropped a message on {data['topic']}: {data['reason']}", data, True)], wall
         )
 
+    def note(self, kind: str, text: str, data: dict[str, Any], bad: bool, wall: float) -> list[Event]:
+        """Something about the monitor itself, which no message says."""
+        return self._told([(kind, text, data, bad)], wall)
+
     def broker_is(self, there: bool, now: float, wall: float) -> list[Event]:
         """The broker was found there, or away."""
         if there == self.broker:

@@ -90,7 +90,8 @@ class Inbox:
         if handler is None:
             return
         try:
-            handler(_node(rest), message)
+            # Of `x/<phase>/<node>` the last part is the node.
+            handler(_node(rest.rpartition("/")[2] if kind == "x" else rest), message)
         except PayloadError as error:
             self.connection.reject(message.suffix, str(error))
             self._on_reject(message.suffix, str(error))

@@ -7,6 +7,7 @@ does not show them, and after an outage: a broker may have lost what it kept.
 
 import contextlib
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +28,7 @@ from dcka.runs.absence import Absence
 from dcka.runs.again import Again
 from dcka.runs.blame import STALLED, missed
 from dcka.runs.collector import Collector
+from dcka.runs.identity import identified
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import SURVEY, TAIL, RunPlan, idle
 
@@ -56,21 +58,25 @@ def run(
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
     "step", "result", "event" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
-    "rejected" (`topic`, `reason`), and twice a second "turn". Raises NotReady, before anything is published, where
+    "rejected" (`topic`, `reason`), twice a second "turn", and last "ended" (`outcome`: its JSON;
+    `dataset`: the data set's record). Raises NotReady, before anything is published, where
     members are absent within `ready_s`, there twice, or hold other data. Whatever ends the run before its end, Ctrl-C
     included, the nodes are told that it is over.
     """
     if limit_s is None:
         limit_s = plan.longer(LIMIT_S)
-    course = _Course(connection, plan, on_event or (lambda kind, data: None))
+    tell = on_event or (lambda kind, data: None)
+    course = _Course(connection, replace(plan, record=identified(plan.record)), tell)
     course.await_members(ready_s)
     try:
         course.prepare(min(PREPARE_S + NODE_S * len(plan.members), limit_s))
         course.follow(limit_s)
-        return course.conclude()
+        outcome = course.conclude()
     except BaseException:
         course.dismiss()
         raise
+    tell("ended", {"outcome": outcome.to_json(), "dataset": plan.dataset})
+    return outcome
 
 
 def dismiss(connection: Channel, number: int, timeout: float = FAREWELL_S) -> None:

@@ -74,7 +74,7 @@ def ledgers(outcome: Outcome, model: Model = ESP32) -> dict[int, NodeLedger]:
     """By id, of the nodes whose results have one; an older version's have none, nor has one that was rebuilt."""
     topic = topic_bytes(outcome.network, outcome.members)
     return {
-        node: _ledger(result, topic, model)
+        node: node_ledger(result, topic, model)
         for node, result in sorted(outcome.results.items())
         if "ledger" in result
     }
@@ -91,7 +91,8 @@ def from_boards(outcome: Outcome) -> bool:
     return bool(runtimes) and all(runtime.endswith(BOARDS) for runtime in runtimes)
 
 
-def _ledger(result: Json, topic: int, model: Model) -> NodeLedger:
+def node_ledger(result: Json, topic: int, model: Model = ESP32) -> NodeLedger:
+    """What a result says that its node has spent, and the modelled charge. `topic`: bytes of its longest topic."""
     counts = dict(zip(PLACES, result["ledger"], strict=False))
     asleep_ms = result.get("asleep_ms")
     up_ms = max(0, result["ms"] - (asleep_ms or 0))

@@ -16,6 +16,7 @@ from dcka.inject.dataset import grid_of
 from dcka.inject.quantise import MAX_DIMENSIONS
 from dcka.mqtt.connection import encoded
 from dcka.mqtt.readiness import named
+from dcka.runs.identity import record_bytes
 from dcka.topology import Schedule, schedule
 from dcka.topology.slot_rows import board_slot_ms, slot_rows
 from dcka_core.bounds import message_bound
@@ -135,7 +136,7 @@ def plan(
         record["latest"] = grid_of(dataset).unit
     rows: dict[int, Json] = {node: dict(row) for node, row in made.row_records(run_number).items()}
     _, limit = smallest(made.members, max_message or {})
-    if "rows" in record and len(encoded(record)) > limit:
+    if "rows" in record and record_bytes(record) > limit:
         # Of so many nodes only the total travels: what each has put in is then held against that alone.
         del record["rows"]
     period_ms, told = _put_slots(config.run.slot_ms, record, rows)
@@ -291,7 +292,7 @@ def _bound(run: Run, record: Json, rows: Mapping[int, Json], max_message: Mappin
     groups = _groups(rows)
     consensus = message_bound(run, groups)
     longest_rows = max(len(encoded(row)) for row in rows.values())
-    bound = max(consensus, len(encoded(record)), longest_rows)
+    bound = max(consensus, record_bytes(record), longest_rows)
     node, limit = smallest(run.members, max_message)
     if bound <= limit:
         return bound
@@ -304,7 +305,7 @@ def _bound(run: Run, record: Json, rows: Mapping[int, Json], max_message: Mappin
             f"{consensus:,} bytes, and {takes}: {way}, fewer columns, or raise max_message to {bound:,}"
         )
     raise PlanError(
-        f"the run's record has {len(encoded(record)):,} bytes and a node's rows up to {longest_rows:,}, and "
+        f"the run's record has {record_bytes(record):,} bytes and a node's rows up to {longest_rows:,}, and "
         f"{takes}: raise max_message to {bound:,}, or take a topology with fewer links"
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from dcka.config import Config
 from dcka.mqtt.connection import encoded
+from dcka.runs.identity import record_bytes
 from dcka.runs.plan import (
     SEEDING,
     VERSION,
@@ -54,7 +55,7 @@ def plan_seeding(
         "patience_ms": config.run.patience_ms,
     }
     longest_rows = max(len(encoded(row)) for row in rows.values())
-    bound = max(message_bound(checked(record, rows)), len(encoded(record)), longest_rows)
+    bound = max(message_bound(checked(record, rows)), record_bytes(record), longest_rows)
     node, limit = smallest(made.members, max_message or {})
     if bound > limit:
         raise PlanError(

@@ -6,6 +6,7 @@ from typing import Any
 from dcka.config import Config
 from dcka.inject.quantise import bits_for
 from dcka.mqtt.connection import encoded
+from dcka.runs.identity import record_bytes
 from dcka.runs.plan import SURVEY, VERSION, Json, PlanError, RunPlan, checked, points_of, smallest
 from dcka.topology import schedule
 from dcka_core.bounds import message_bound
@@ -58,4 +59,4 @@ def plan_survey(
 def _bound(record: Json, rows: Mapping[int, Json]) -> int:
     """The most bytes of any message of the run."""
     longest_rows = max(len(encoded(row)) for row in rows.values())
-    return max(message_bound(checked(record, rows)), len(encoded(record)), longest_rows)
+    return max(message_bound(checked(record, rows)), record_bytes(record), longest_rows)

@@ -4,19 +4,13 @@ Every byte that is counted has been encoded by `dcka_core`, and every node decod
 """
 
 import heapq
-import io
-from array import array
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
-
-from dcka.bench.errors import BenchError
-from dcka.emulation.numpy_kernel import accumulate
-from dcka.inject.dataset import Dataset
+from dcka.emulation.errors import EmulationError
 from dcka_core.actions import PUBLISH, SAVE, SUBSCRIBE, UNSUBSCRIBE
 from dcka_core.node import Node
-from dcka_core.points import Points, load
+from dcka_core.points import Points
 
 NETWORK = "sensors"
 PREFIX = f"dcka/{NETWORK}/"
@@ -42,44 +36,18 @@ class Observer(Protocol):
         """A retained message that a subscription brought."""
 
 
-class MemoKernel:
-    """`dcka.emulation.numpy_kernel`, which remembers: methods that share data and centres share their sums."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, bytes], Any] = {}
-
-    def __call__(
-        self, block: "array[int]", count: int, n: int, centres: "array[int]", k: int, sums: "array[int]"
-    ) -> None:
-        key = (id(block), centres.tobytes())
-        if key not in self._known:
-            fresh = array("i", bytes(4 * len(sums)))
-            accumulate(block, count, n, centres, k, fresh)
-            self._known[key] = np.frombuffer(fresh, np.int32)
-        totals = np.frombuffer(sums, np.int32)
-        totals += self._known[key]
-
-
-def points_of(dataset: Dataset) -> dict[int, Points]:
-    """What each node holds, read from its data file by the node's own code."""
-    kernel = MemoKernel()
-    held = {}
-    for node in dataset.node_ids:
-        held[node] = load(io.BytesIO(dataset.data_file(node)))
-        held[node].kernel = kernel
-    return held
-
-
 class Network:
     """A broker, a clock and a flash for nodes with these points.
 
-    `observer`: told of everything from when it is set. `lost`: says of deliveries among nodes whether they are lost;
-    the host's never are. `hop_ms`: from one node to the next.
+    `observer`: told of everything from when it is set. `on_save`: called with (node, file, content) of what nodes put
+    on their flash. `lost`: says of deliveries among nodes whether they are lost; the host's never are. `hop_ms`: from
+    one node to the next.
     """
 
     def __init__(self, points: Mapping[int, Points], hop_ms: int = HOP_MS, lost: Lost | None = None) -> None:
         self.now = 0
         self.observer: Observer | None = None
+        self.on_save: Callable[[int, str, bytes], None] | None = None
         self._lost = lost
         self._hop_ms = hop_ms
         self._nodes: dict[int, Node] = {}
@@ -99,6 +67,10 @@ class Network:
     def dropped(self, node: int) -> dict[str, int]:
         """How many messages the node has dropped, by reason."""
         return self._nodes[node].dropped
+
+    def ledger(self, node: int) -> list[int]:
+        """What the node has spent since its boot (protocol, section 7)."""
+        return list(self._nodes[node].ledger)
 
     def publish(self, sender: int | None, topic: str, payload: bytes, retain: bool) -> None:
         """Hand a message to the broker; `topic` without the prefix."""
@@ -153,14 +125,16 @@ class Network:
         for action in actions:
             what = action[0]
             if what == PUBLISH:
-                payload = action[2].encode() if isinstance(action[2], str) else bytes(action[2])
-                self.publish(node, action[1].removeprefix(PREFIX), payload, action[3])
+                self.publish(node, action[1].removeprefix(PREFIX), _bytes(action[2]), action[3])
             elif what == SUBSCRIBE:
                 self._subscribe(node, action[1].removeprefix(PREFIX))
             elif what == UNSUBSCRIBE:
                 self._topics.get(action[1].removeprefix(PREFIX), {}).pop(node, None)
-            elif what != SAVE:
-                raise BenchError(f"node {node} asks for action {what}, which this network has not")
+            elif what == SAVE:
+                if self.on_save is not None:
+                    self.on_save(node, action[1], _bytes(action[2]))
+            else:
+                raise EmulationError(f"node {node} asks for action {what}, which this network has not")
         due = self._nodes[node].deadline()
         if due is not None and due != self._armed[node]:
             self._armed[node] = due
@@ -188,6 +162,10 @@ class Network:
     def _post(self, time: int, node: int, topic: str, payload: bytes) -> None:
         self._count += 1
         heapq.heappush(self._events, (time, self._count, node, topic, payload))
+
+
+def _bytes(payload: str | bytes | bytearray) -> bytes:
+    return payload.encode() if isinstance(payload, str) else bytes(payload)
 
 
 def _vitals() -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""What the monitor can bear: from a message to the painted page, and into the history."""

@@ -1,0 +1,98 @@
+// The table of nodes. A cell is touched only where its text changes: two hundred nodes may speak ten times a second.
+import { $, ago, bytes, el, say, short, whole } from "./words.js";
+
+// Name, class, width in em. With widths of its own a table needs no look at all its rows where one cell changes.
+const COLUMNS = [
+  ["node", "number", 5], ["status", "", 7.5], ["heard", "", 8], ["step", "number", 5], ["readings", "number", 6.5], ["heap", "number", 13.5], ["RSSI", "number", 6],
+  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
+];
+
+export class NodeTable {
+  constructor() {
+    this._body = el("tbody");
+    $("nodes").replaceChildren(
+      el("caption", { class: "visually-hidden", text: "Every node: its state, memory, radio, energy, and what it dropped" }),
+      el("colgroup", {}, ...COLUMNS.map(([, , width]) => { const col = el("col"); col.style.width = `${width}em`; return col; })),
+      el("thead", {}, el("tr", {}, ...COLUMNS.map(([text, kind]) => el("th", { scope: "col", text, class: kind })))), this._body);
+    this._rows = new Map();
+  }
+
+  /** `changed`: the ids of which something is new; null: all. */
+  show(ids, nodes, story, now, changed) {
+    const shape = ids.join();
+    if (this._shape !== shape) { this._shape = shape; this._rebuild(ids); changed = null; }
+    for (const id of changed || ids) if (this._rows.has(id)) this._fill(this._rows.get(id), nodes(id), story.part("result", id), now);
+  }
+
+  /** Ages grow by themselves. */
+  tick(ids, nodes, now) {
+    for (const id of ids) {
+      const view = nodes(id), row = this._rows.get(id);
+      if (!view || !row) continue;
+      say(row.cells.heard, heard(view, now));
+      if (!view.there) say(row.cells.remarks, remarks(view, now));
+    }
+  }
+
+  _rebuild(ids) {
+    for (const id of ids) if (!this._rows.has(id)) this._rows.set(id, row(id));
+    const sorted = new Map(ids.map((id) => [id, this._rows.get(id)]));
+    this._rows = sorted;
+    this._body.replaceChildren(...[...sorted.values()].map(({ element }) => element));
+  }
+
+  _fill({ cells, state }, view, result, now) {
+    if (!view) { say(state, "not seen"); state.className = "muted"; return; }
+    const word = view.state === "silent" ? "offline" : view.state;
+    say(state, word);
+    if (state.className !== `state ${view.state}`) state.className = `state ${view.state}`;
+    say(cells.heard, heard(view, now));
+    say(cells.step, view.run ? whole(view.step) : "");
+    say(cells.readings, view.rows ? whole(view.rows) : "");
+    say(cells.heap, view.heap ? (view.free ? `${bytes(view.heap)} of ${bytes(view.heap + view.free)}` : bytes(view.heap)) : "");
+    say(cells.RSSI, view.rssi ? `${view.rssi} dBm` : "–");
+    const ledger = view.ledger;
+    say(cells.sent, ledger ? whole(ledger.broadcasts) : "");
+    say(cells.bytes, ledger ? bytes(ledger.payload_sent) : "");
+    say(cells["slots awake"], ledger ? whole(ledger.slots_awake) : "");
+    say(cells.battery, result && result.battery_days ? days(result.battery_days) : "–");
+    say(cells.dropped, Object.entries(view.dropped).map(([why, count]) => `${why} ×${whole(count)}`).join(", "));
+    say(cells.firmware, [view.firmware, view.runtime].filter(Boolean).join(", "));
+    say(cells.remarks, remarks(view, now));
+  }
+}
+
+function row(id) {
+  const state = el("span", {}), cells = {};
+  const element = el("tr", { "data-node": id }, ...COLUMNS.map(([name, kind], at) => {
+    if (at === 0) return el("th", { scope: "row", class: kind, text: String(id) });
+    const cell = el("td", { class: kind });
+    if (name === "status") cell.append(state);
+    cells[name] = cell;
+    return cell;
+  }));
+  return { element, cells, state };
+}
+
+function heard(view, now) {
+  if (view.heard === null) return `kept by the broker, over ${ago(now - view.known).replace(" ago", "").replace("now", "1 s")} old`;
+  return ago(now - view.heard);
+}
+
+function days(value) {
+  return value >= 1 ? `${short(value, 3)} days` : `${short(value * 24, 2)} h`;
+}
+
+function remarks(view, now) {
+  const words = [];
+  if (view.state === "silent") words.push("silent: it missed two heartbeats");
+  if (view.state === "offline") words.push(view.since === null ? "gone before we looked" : `gone since ${ago(now - view.since).replace(" ago", "")}`);
+  if (!view.member) words.push("not in the network file");
+  if (view.twin) words.push("there twice");
+  if (view.stalled) words.push("stalled: half of the nodes or more are missing");
+  const held = Object.entries(view.quarantined).map(([node, why]) => `node ${node} (${why})`);
+  if (held.length) words.push(`quarantine: ${held.join(", ")}`);
+  if (view.waiting.length) words.push(`waits for ${view.waiting.join(", ")}`);
+  if (view.problem) words.push(view.problem);
+  return words.join("; ");
+}
