@@ -112,7 +112,7 @@ def _cost(story: Story) -> list[Text]:
     words = f"  {sent:,} broadcasts, {octets:,} bytes from {len(results)} nodes"
     days = [one["battery_days"] for one in results if one.get("battery_days")]
     if days:
-        words += f"; modelled: {min(days):,.0f} days of {BATTERY_MAH:,.0f} mAh at the worst node"
+        words += f"; modelled: {min(days):.3g} days of {BATTERY_MAH:,.0f} mAh at the worst node"
     return [Text(words, style="dim")]
 
 
