@@ -1,12 +1,9 @@
 """`dcka monitor`: what the network is doing, live, and as metrics."""
 
-import json
-import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -16,6 +13,7 @@ import click
 
 from dcka.cli import logs
 from dcka.cli.history import history_options
+from dcka.cli.monitor_view import is_live, json_lines, plain_lines, table
 from dcka.cli.monitor_web import page, web_options, web_wish
 from dcka.cli.options import (
     broker_option,
@@ -31,10 +29,9 @@ from dcka.cli.output import Output
 if TYPE_CHECKING:
     from dcka.history import History, Recorder
     from dcka.monitor import Event, NetworkState
+    from dcka.monitor.watch import Tap
 
     Tell = Callable[[list[Event]], None]
-
-REFRESH_HZ = 4
 
 
 @click.command(
@@ -89,6 +86,7 @@ def command(
     from dcka.broker.access import MONITOR
     from dcka.monitor import NetworkState, watch
     from dcka.monitor.listen import is_loopback, parse_listen
+    from dcka.monitor.told import Told
     from dcka.mqtt import Connection
     from dcka.mqtt.address import broker_of
 
@@ -121,9 +119,17 @@ def command(
                 stack.callback(control.close)
                 live = stack.enter_context(page(wish, shown, str(url), guard, control, folder, history=kept))
                 tells += [live.tell, lambda events: control.turn()]
-            tells.append(stack.enter_context(_view(shown, str(url), as_json)))
+            tap: Tap | None = live
+            if as_json:
+                tells.append(stack.enter_context(json_lines()))
+            elif is_live():
+                told = live or Told(config.network.name)
+                tap = told
+                tells.append(stack.enter_context(table(shown, str(url), told.stories, guard, folder, kept)))
+            else:
+                tells.append(stack.enter_context(plain_lines(shown.network, str(url))))
             recorder = None if kept is None else stack.enter_context(_recorder(kept, shown, guard, tell))
-            watch(connection, shown, tell, seconds, guard, recorder, live)
+            watch(connection, shown, tell, seconds, guard, recorder, tap)
     except KeyboardInterrupt:
         if not as_json and logs.is_plain(sys.stderr):
             print(file=sys.stderr)  # the terminal has written ^C
@@ -169,36 +175,3 @@ def _note(text: str, bad: bool, state: "NetworkState", guard: Lock, tell: "Tell"
     with guard:
         events = state.note("history", text, {"text": text, "ok": not bad}, bad, time.time())
     tell(events)
-
-
-@contextmanager
-def _view(state: "NetworkState", url: str, as_json: bool) -> "Iterator[Callable[[list[Event]], None]]":
-    """What to do with events: JSON lines, a live table on a terminal, or plain lines."""
-    from rich.console import Console
-
-    from dcka.monitor.live import live
-    from dcka.monitor.table import StateTable
-
-    console = Console(highlight=False)
-    if as_json:
-        yield _print_json
-    elif console.is_terminal and not console.is_dumb_terminal:
-        with live(StateTable(state, url), console, REFRESH_HZ):
-            yield lambda events: None
-    else:
-        Output().say(f"listening to network {state.network} at {url}")
-        yield _print_lines
-
-
-def _print_json(events: "list[Event]") -> None:
-    for event in events:
-        print(json.dumps(event.record()), flush=True)
-
-
-def _print_lines(events: "list[Event]") -> None:
-    for event in events:
-        if logs.is_plain(sys.stdout):
-            print(event.line(), flush=True)
-        else:
-            level = logging.WARNING if event.bad else logging.INFO
-            logs.put(event.text, level, sys.stdout, datetime.fromtimestamp(event.at, UTC))

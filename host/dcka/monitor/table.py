@@ -1,6 +1,9 @@
 """The state of a network as a table on a terminal. All that came over the network is text, never markup."""
 
 import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -8,9 +11,11 @@ from rich.text import Text
 
 from dcka.monitor.events import clean, counts
 from dcka.monitor.progress import WITHOUT_SSD
+from dcka.monitor.run_lines import run_lines
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
 from dcka.monitor.status_words import held_words
+from dcka.monitor.story import Stories
 from dcka.mqtt.readiness import named
 
 SHOWN_EVENTS = 8
@@ -27,16 +32,34 @@ STYLES = {
 
 
 class StateTable:
-    """Renders the state anew each time that rich asks for it. `broker`: its URL."""
+    """Renders the state anew each time that rich asks for it. `broker`: its URL. `stories`: what is told of the run
+    beside; its `guard` is held where they change. `verdicts`: of checked runs, by number."""
 
-    def __init__(self, state: NetworkState, broker: str) -> None:
+    def __init__(
+        self,
+        state: NetworkState,
+        broker: str,
+        stories: Stories | None = None,
+        guard: AbstractContextManager[Any] | None = None,
+        verdicts: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> None:
         self._state = state
         self._broker = broker
+        self._stories = stories
+        self._guard = guard or nullcontext()
+        self._verdicts = {} if verdicts is None else verdicts
 
     def __rich__(self) -> RenderableType:
         """Head, nodes, run, last events."""
         now = time.monotonic()
-        return Group(self._head(now), self._nodes(now), *self._run(), *self._events())
+        with self._guard:
+            return Group(self._head(now), self._nodes(now), *self._run(), *self._story(), *self._events())
+
+    def _story(self) -> list[Text]:
+        story = None if self._stories is None else self._stories.current
+        if story is None or story.number != self._state.run.number:
+            return []
+        return run_lines(story, self._verdicts.get(story.number))
 
     def _head(self, now: float) -> Text:
         state = self._state
