@@ -70,17 +70,6 @@ def real(low: float, high: float, also: str = "") -> Check:
     return Check(f"a number from {low:g} to {high:g}{also}", convert)
 
 
-def flag() -> Check:
-    """Yes or no."""
-
-    def convert(value: object) -> bool:
-        if not isinstance(value, bool):
-            raise Unfit
-        return value
-
-    return Check("true or false", convert)
-
-
 def choice(*words: str) -> Check:
     """One of two or more words, as it is written."""
     allowed = ", ".join(shown(word) for word in words[:-1]) + " or " + shown(words[-1])
