@@ -188,6 +188,7 @@ class _Versions:
         self, plan: "Sequence[Assignment]", found: "Sequence[Detected]"
     ) -> "Mapping[str, Version | DckaError]":
         from dcka.boards.first_install import native_march
+        from dcka.boards.pins import require_pins
         from dcka.errors import DckaError
 
         chips = {board.mac: board.chip for board in found}
@@ -197,6 +198,7 @@ class _Versions:
             try:
                 before = self.registry.assign(one.mac, one.node)
                 self.registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
+                require_pins(self.recipe.config.sensors, chips[one.mac])
                 versions[one.mac] = self.recipe.version(
                     one.node, native_march(chips[one.mac].march, one.port.path)
                 )
