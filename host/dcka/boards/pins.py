@@ -33,8 +33,9 @@ _PINS = {
 
 
 def require_pins(sensors: SensorsSection, chip: Chip | None) -> None:
-    """Raises UsageError where a device is on a pin that this chip hasn't, or can't use so. A chip that is not known here
-    is not checked.
+    """Raises UsageError where a device is on a pin that this chip hasn't, or can't use so.
+
+    A chip that is not known here is not checked.
     """
     pins = _PINS.get(chip.name) if chip is not None else None
     if pins is None or chip is None:

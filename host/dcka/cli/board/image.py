@@ -127,7 +127,10 @@ def command(
     known: dict[str, Any] = {}
     image_for = image_source(image, sha256, allow_old, known, output)
     if file_out is not None and node is not None:
+        from dcka.boards.pins import require_pins
+
         meant = chip_for(chip, image)
+        require_pins(config.sensors, meant)
         found = image_for(meant)
         require_chip(found, meant)
         return write_image(file_out, recipe.version(node, meant.march), found, flash_mb, output)
