@@ -82,6 +82,7 @@ FILES = (
 PARTS = {
     "sensing": (
         "dcka_core/sampling.py",
+        "dcka_core/segment_format.py",
         "dcka_core/segments.py",
         "dcka_device/segment_files.py",
         "dcka_device/sensing.py",

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from dcka.boards.errors import BoardError
 from dcka.boards.repl import BoardRaised, Repl
 from dcka.sensing.told import moment
-from dcka_core.segments import Segments, read_head
+from dcka_core.segment_format import read_head
+from dcka_core.segments import Segments
 
 _EVER = (-(2**31) + 1, 2**31 - 1)
 # A segment has 16 KB; as text twice that, which a cable of 115,200 baud carries in 3 s.
