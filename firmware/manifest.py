@@ -98,6 +98,7 @@ FILES = (
 PARTS = {
     "sensing": (
         "dcka_core/sampling.py",
+        "dcka_core/segment_format.py",
         "dcka_core/segments.py",
         "dcka_core/window.py",
         "dcka_core/windows.py",

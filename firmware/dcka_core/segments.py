@@ -9,10 +9,24 @@ from binascii import crc32
 from struct import pack, pack_into, unpack_from
 
 from dcka_core.errors import CoreError
+from dcka_core.segment_format import (
+    BODY_BYTES,
+    CRC_BYTES,
+    FRAME,
+    FRAME_BYTES,
+    HEAD,
+    HEAD_BYTES,
+    MAGIC,
+    SOUND,
+    VERSION,
+    next_frame,
+    read_head,
+    rows,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
     from typing import Any, Protocol
 
     class Files(Protocol):
@@ -39,21 +53,8 @@ if TYPE_CHECKING:
 
 MAX_COLUMNS = 32
 SEGMENT_BYTES = 16384
-_MAGIC = b"DCKs"
-_VERSION = 1
-# magic, version, columns, bytes of their text, number, readings and syncs before it, greatest time before it
-_HEAD = "<4sBBHIIIi"
-_HEAD_BYTES = 24
-# bytes of the readings, their number, the greatest time so far in all segments
-_FRAME = "<HHi"
-_FRAME_BYTES = 8
-_CRC_BYTES = 4
-# The readings of one frame: some 100 of two columns. The largest reading, of 32 columns, has 165.
-_BODY_BYTES = 512
 # A varint of a zigzag difference of two 32-bit numbers.
 _MOST_VARINT = 5
-# What CRC-32 gives over anything with its own CRC-32 behind it, whatever the start value.
-_SOUND = 0x2144DF1C
 _NEVER = -0x7FFFFFFF
 # ENOSPC
 _NO_SPACE = 28
@@ -96,8 +97,8 @@ class Segments:
         self._position = 0
         self._known = False
         # The frame that waits: head, readings, room for the CRC.
-        self._frame = bytearray(_FRAME_BYTES + _BODY_BYTES + _CRC_BYTES)
-        self._end = _FRAME_BYTES
+        self._frame = bytearray(FRAME_BYTES + BODY_BYTES + CRC_BYTES)
+        self._end = FRAME_BYTES
         self.pending = 0
         self._row = array("i", bytes(4 * (self.n + 1)))
         self._pending_latest = _NEVER
@@ -144,7 +145,7 @@ class Segments:
 
         Raises OSError where that fails: this reading is not kept then, those that wait still are.
         """
-        if self._end + _MOST_VARINT * (self.n + 1) > _FRAME_BYTES + _BODY_BYTES:
+        if self._end + _MOST_VARINT * (self.n + 1) > FRAME_BYTES + BODY_BYTES:
             self.sync()
         row = self._row
         if not self.pending:
@@ -174,7 +175,7 @@ class Segments:
         if not self.pending:
             return
         self.recover()
-        size = self._end + _CRC_BYTES
+        size = self._end + CRC_BYTES
         if not self._position or self._position + size > self._segment_bytes:
             self._begin(size)
             return
@@ -199,34 +200,34 @@ class Segments:
         no reading was synced. Raises OSError.
         """
         self.recover()
-        size = len(waiting) - _CRC_BYTES
-        if not _FRAME_BYTES < size <= _FRAME_BYTES + _BODY_BYTES or crc32(waiting, self.written) != _SOUND:
+        size = len(waiting) - CRC_BYTES
+        if not FRAME_BYTES < size <= FRAME_BYTES + BODY_BYTES or crc32(waiting, self.written) != SOUND:
             return False
-        body, count, latest = unpack_from(_FRAME, waiting, 0)
-        if body != size - _FRAME_BYTES:
+        body, count, latest = unpack_from(FRAME, waiting, 0)
+        if body != size - FRAME_BYTES:
             return False
         self._frame[: len(waiting)] = waiting
         row = self._row
         last = 0
         try:
-            for _ in _rows(self._frame, _FRAME_BYTES, size, row, _NEVER, 0x7FFFFFFF):
+            for _ in rows(self._frame, FRAME_BYTES, size, row, _NEVER, 0x7FFFFFFF):
                 last += 1
         except IndexError:
             last = 0
         if last != count:
-            self.pending, self._end = 0, _FRAME_BYTES
+            self.pending, self._end = 0, FRAME_BYTES
             return False
         self._end, self.pending, self._pending_latest = size, count, latest
         return True
 
     def _sealed(self, start: int) -> "memoryview[int]":
         """The frame with head and CRC; `start`: where it will lie, so that it is good nowhere else."""
-        body = self._end - _FRAME_BYTES
+        body = self._end - FRAME_BYTES
         latest = max(self._latest, self._pending_latest)
-        pack_into(_FRAME, self._frame, 0, body, self.pending, latest)
+        pack_into(FRAME, self._frame, 0, body, self.pending, latest)
         view = memoryview(self._frame)
         pack_into("<I", self._frame, self._end, crc32(view[: self._end], start))
-        return view[: self._end + _CRC_BYTES]
+        return view[: self._end + CRC_BYTES]
 
     def _synced(self) -> None:
         self.written += self.pending
@@ -234,7 +235,7 @@ class Segments:
         self._latest = max(self._latest, self._pending_latest)
         self.pending = 0
         self._pending_latest = _NEVER
-        self._end = _FRAME_BYTES
+        self._end = FRAME_BYTES
 
     def _begin(self, size: int) -> None:
         """What waits begins a new segment: head and frame in one append."""
@@ -242,9 +243,9 @@ class Segments:
         number = self._last + 1
         self._make_room(max(size, self._segment_bytes))
         head = pack(
-            _HEAD,
-            _MAGIC,
-            _VERSION,
+            HEAD,
+            MAGIC,
+            VERSION,
             self.n,
             len(self._text),
             number,
@@ -273,7 +274,7 @@ class Segments:
         self._synced()
 
     def _renumbered(self, head: bytes, number: int) -> bytes:
-        head = head[:8] + pack("<I", number) + head[12:-_CRC_BYTES]
+        head = head[:8] + pack("<I", number) + head[12:-CRC_BYTES]
         return head + pack("<I", crc32(head))
 
     def _make_room(self, size: int) -> None:
@@ -318,17 +319,17 @@ class Segments:
             if head is None:
                 continue
             self.written, self.syncs, self._latest = head[5], head[6], head[7]
-            position = _HEAD_BYTES + head[3] + _CRC_BYTES
+            position = HEAD_BYTES + head[3] + CRC_BYTES
             frame = bytearray(len(self._frame))
             stream = self._files.open(number)
             try:
                 stream.seek(position)
                 while True:
-                    size = _next_frame(stream, frame, position)
+                    size = next_frame(stream, frame, position)
                     if not size:
                         break
                     position += size
-                    _, count, self._latest = unpack_from(_FRAME, frame, 0)
+                    _, count, self._latest = unpack_from(FRAME, frame, 0)
                     self.written += count
                     self.syncs += 1
             finally:
@@ -348,7 +349,7 @@ class Segments:
         self.recover()
         row = array("i", bytes(4 * (self.n + 1)))
         frame = bytearray(len(self._frame))
-        waits = bytes(memoryview(self._frame)[_FRAME_BYTES : self._end]) if self.pending else b""
+        waits = bytes(memoryview(self._frame)[FRAME_BYTES : self._end]) if self.pending else b""
         last, position = self._last, self._position
         for number in range(self._first or last + 1, last + 1):
             after = self._head(number + 1) if number < last else None
@@ -361,25 +362,25 @@ class Segments:
                 stream = self._files.open(number)
             except OSError:  # dropped since
                 continue
-            at = _HEAD_BYTES + head[3] + _CRC_BYTES
+            at = HEAD_BYTES + head[3] + CRC_BYTES
             end = position if number == last and position else self._files.size(number)
             try:
                 stream.seek(at)
                 while at < end:
-                    size = _next_frame(stream, frame, at)
+                    size = next_frame(stream, frame, at)
                     if not size:
                         break
                     at += size
-                    for found in _rows(frame, _FRAME_BYTES, size - _CRC_BYTES, row, since_s, until_s):
+                    for found in rows(frame, FRAME_BYTES, size - CRC_BYTES, row, since_s, until_s):
                         yield found
             finally:
                 stream.close()
         if waits:
-            for found in _rows(waits, 0, len(waits), row, since_s, until_s):
+            for found in rows(waits, 0, len(waits), row, since_s, until_s):
                 yield found
 
     def _head(self, number: int) -> "tuple[Any, ...] | None":
-        """What _HEAD says and then the columns' text; None where this is no segment of that number."""
+        """What HEAD says and then the columns' text; None where this is no segment of that number."""
         try:
             stream = self._files.open(number)
         except OSError:
@@ -391,56 +392,3 @@ class Segments:
         finally:
             stream.close()
         return head if head and head[4] == number else None
-
-
-def read_head(stream: "Any") -> "tuple[Any, ...] | None":
-    """(magic, version, n, bytes of text, number, readings and syncs before, greatest time before, text) of a segment
-    at whose first byte the stream is, which stands behind its head then; None where it has no sound head.
-    """
-    head = bytearray(_HEAD_BYTES)
-    if stream.readinto(head) != _HEAD_BYTES:
-        return None
-    told = unpack_from(_HEAD, head, 0)
-    if told[0] != _MAGIC or told[1] != _VERSION:
-        return None
-    rest = bytearray(told[3] + _CRC_BYTES)
-    if stream.readinto(rest) != len(rest) or crc32(rest, crc32(head)) != _SOUND:
-        return None
-    return told + (bytes(rest[:-_CRC_BYTES]),)
-
-
-def _next_frame(stream: "Any", frame: bytearray, at: int) -> int:
-    """Read the frame at which the stream is, at byte `at` of its segment: its bytes, 0 where there is no sound one."""
-    view = memoryview(frame)
-    try:
-        if stream.readinto(view[:_FRAME_BYTES]) != _FRAME_BYTES:
-            return 0
-        body = frame[0] | frame[1] << 8
-        size = _FRAME_BYTES + body + _CRC_BYTES
-        if not 0 < body <= _BODY_BYTES or stream.readinto(view[_FRAME_BYTES:size]) != body + _CRC_BYTES:
-            return 0
-    except OSError:
-        return 0
-    return size if crc32(view[:size], at) == _SOUND else 0
-
-
-def _rows(
-    body: "bytes | bytearray", at: int, end: int, row: "array[int]", since_s: int, until_s: int
-) -> "Iterator[array[int]]":
-    """The readings of a frame's body, in `row`, one after the other."""
-    width = len(row)
-    for index in range(width):
-        row[index] = 0
-    while at < end:
-        for index in range(width):
-            word = shift = 0
-            while True:
-                byte = body[at]
-                at += 1
-                word |= (byte & 0x7F) << shift
-                if byte < 0x80:
-                    break
-                shift += 7
-            row[index] += -(word + 1 >> 1) if word & 1 else word >> 1
-        if since_s <= row[0] < until_s:
-            yield row

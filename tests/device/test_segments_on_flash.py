@@ -224,8 +224,6 @@ def test_the_room_that_others_need_stays():
 
 
 def test_segments_are_files_in_a_folder():
-    if vfs is not None:
-        skip("CPython's file system: MicroPython's is above")
     with Folder() as folder:
         segments = Segments(SegmentFiles(0), COLUMNS, SEGMENT)
         assert keep(segments, 0, 160) == 160

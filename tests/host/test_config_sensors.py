@@ -86,6 +86,7 @@ def test_a_board_gets_the_drivers_that_it_needs_and_no_others() -> None:
     more = {str(file.path) for file in board_files(parts=sensor_parts(sensors(DS18B20)))} - plain
     assert more == {
         "dcka_core/sampling.py",
+        "dcka_core/segment_format.py",
         "dcka_core/segments.py",
         "dcka_device/segment_files.py",
         "dcka_device/sensing.py",

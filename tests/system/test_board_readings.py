@@ -11,7 +11,12 @@ from dcka.boards.emulated import EmulatedBoard
 from dcka.boards.repl import Repl
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
-SOURCES = ("dcka_core/segments.py", "dcka_core/errors.py", "dcka_device/segment_files.py")
+SOURCES = (
+    "dcka_core/segments.py",
+    "dcka_core/segment_format.py",
+    "dcka_core/errors.py",
+    "dcka_device/segment_files.py",
+)
 # Segments of 30 readings, of which the last few are kept: the oldest are dropped while it goes on.
 MAIN = """\
 import time

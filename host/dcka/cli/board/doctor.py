@@ -88,22 +88,15 @@ def _examined(
     """The boards on these ports."""
     from dcka.boards.doctor.examine import examine_boards, visit
     from dcka.boards.flashing import PARALLEL
+    from dcka.cli.board.places import build_names
 
-    names = _names()
+    names = build_names(network)
     return examine_boards(
         ports,
         _expected(network, state, names),
         jobs or PARALLEL,
         visit=lambda port: visit(port, wait_s, names),
     )
-
-
-def _names() -> Mapping[str, Mapping[str, str]]:
-    """What the build of this dcka's firmware shortened."""
-    from dcka.emulation.prepared import prepared_once
-    from dcka.firmware_files import board_files
-
-    return prepared_once(board_files()).names
 
 
 def _expected(

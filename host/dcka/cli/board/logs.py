@@ -62,10 +62,10 @@ def command(
     """
     from dcka.boards.ports import chosen_ports
     from dcka.boards.usb import is_board
-    from dcka.cli.board.places import registry_for
+    from dcka.cli.board.places import build_names, registry_for
 
     wanted = [port for port in chosen_ports(ports, all_) if not all_ or is_board(port)]
-    follower = _follower(wanted, all_, registry_for(network, state))
+    follower = _follower(wanted, all_, registry_for(network, state), build_names(network))
     tell = _Printer(as_json, timestamps)
     end = math.inf if seconds is None else time.monotonic() + seconds
     try:
@@ -78,7 +78,12 @@ def command(
     return 0
 
 
-def _follower(wanted: "Sequence[PortInfo]", all_: bool, registry: "Registry | None") -> "Follower":
+def _follower(
+    wanted: "Sequence[PortInfo]",
+    all_: bool,
+    registry: "Registry | None",
+    names: Mapping[str, Mapping[str, str]],
+) -> "Follower":
     from dcka.boards.listening import Listener
     from dcka.boards.logs import Follower
     from dcka.boards.ports import find_ports
@@ -92,15 +97,7 @@ def _follower(wanted: "Sequence[PortInfo]", all_: bool, registry: "Registry | No
     def who(info: "PortInfo") -> Identity:
         return who_is(info, find_ports(), registry.boards() if registry else ())
 
-    return Follower(wanted, all_, scan, Listener, who, _names())
-
-
-def _names() -> Mapping[str, Mapping[str, str]]:
-    """What the build of this dcka's firmware shortened."""
-    from dcka.emulation.prepared import prepared_once
-    from dcka.firmware_files import board_files
-
-    return prepared_once(board_files()).names
+    return Follower(wanted, all_, scan, Listener, who, names)
 
 
 class _Printer:

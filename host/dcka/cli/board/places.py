@@ -1,6 +1,6 @@
 """Which boards a verb is about, and where it finds the network and what was noted of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,16 @@ def config_if_any(network: Path | None) -> "Config | None":
     if network is None and not Path(FILE_NAME).is_file():
         return None
     return configuration(network)
+
+
+def build_names(network: Path | None) -> "Mapping[str, Mapping[str, str]]":
+    """What the build of this dcka's firmware shortened, with the parts that the network's nodes have."""
+    from dcka.emulation.prepared import prepared_once
+    from dcka.firmware_files import board_files
+    from dcka.sensing.settings import sensor_parts
+
+    config = config_if_any(network)
+    return prepared_once(board_files(parts=sensor_parts(config.sensors) if config else ())).names
 
 
 def boards_among(chosen: "Sequence[PortInfo]", all_: bool, output: Output) -> "list[PortInfo]":
