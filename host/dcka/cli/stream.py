@@ -231,7 +231,7 @@ class _Told:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._failed = self._partial = self._drifted = 0
+        self._made = self._failed = self._partial = self._drifted = 0
 
     def one(self, way: _Way) -> bool:
         """Make one, and tell of it; False where it failed and may be tried again."""
@@ -243,12 +243,14 @@ class _Told:
         except Skipped as error:
             self._event("skipped", {"reason": str(error)})
             return True
-        except UsageError:
-            raise
         except DckaError as error:
+            if isinstance(error, UsageError) and not self._made:
+                raise
+            # Later it is an embedded broker that is away, say, and comes back.
             self._failed += 1
             self._event("failed", {"reason": str(error)})
             return False
+        self._made += 1
         found = record.pop("anomalies", None)
         self._partial += not made.whole
         self._failed += not made.outcome.finished

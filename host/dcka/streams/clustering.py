@@ -201,7 +201,8 @@ class Stream:
             )
 
         # First all; then, where somebody is away, those who are there.
-        if not inbox.until(lambda: all(map(decided, ids)), self._ready_s, "status/+"):
+        made = inbox.until(lambda: all(map(decided, ids)), self._ready_s, "status/+")
+        if not made and any(inbox.statuses.online(node) for node in ids):
             inbox.until(there, MADE_S, "status/+")
         require_single(inbox.statuses, ids)
         statuses = {
