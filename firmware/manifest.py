@@ -78,6 +78,7 @@ FILES = (
     "dcka_device/others.py",
     "dcka_device/probation.py",
     "dcka_device/shell.py",
+    "dcka_device/standing.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",
     "dcka_device/tls.py",
@@ -87,7 +88,12 @@ FILES = (
     "dcka_device/wifi.py",
 )
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
-ASKED = ("dcka_core/starts.py", "dcka_core/tree.py", "dcka_device/version_files.py")
+ASKED = (
+    "dcka_core/starts.py",
+    "dcka_core/tree.py",
+    "dcka_device/standing.py",
+    "dcka_device/version_files.py",
+)
 # Paths as they are imported; the build finds them among the installed packages.
 LIBRARIES = ("chumicro_mqtt/_wire.py", "chumicro_mqtt/client.py")
 # What no node ever calls of them, and is left out of what is compiled for one: a tenth of the client.

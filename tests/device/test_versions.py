@@ -14,7 +14,8 @@ from update_bench import FILES, HOME, PRESENT, Host, facts, manifest_of
 
 from dcka_core.errors import CoreError
 from dcka_core.update import Update
-from dcka_device.version_files import VersionFiles, is_version, on_trial, put_in, standing
+from dcka_device.standing import on_trial, standing
+from dcka_device.version_files import VersionFiles, is_version, put_in
 
 KEY = bytes(range(32))
 OLD_FILES = {"part/same.py": FILES[3][1], "only/old.py": b"# of the old version"}

@@ -10,7 +10,17 @@ from dcka.broker.access import HOST, MONITOR, TOPICS, Rights, access, node_user
 
 NET = "greenhouse"
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
-OF_NODES = ("got/{}", "x/0/{}", "x/11/{}", "commit/{}", "epoch/{}", "step/{}", "result/{}", "status/{}")
+OF_NODES = (
+    "got/{}",
+    "version/{}",
+    "x/0/{}",
+    "x/11/{}",
+    "commit/{}",
+    "epoch/{}",
+    "step/{}",
+    "result/{}",
+    "status/{}",
+)
 FOR_NODES = ("rows/{}", "put/{}")
 
 
