@@ -201,15 +201,6 @@ def settings_of(path: str) -> "dict[str, Any]":
     return settings
 
 
-def restart() -> None:
-    """Begin anew with what main.py names. Nothing after it runs."""
-    import machine
-
-    if hasattr(machine, "reset"):
-        machine.reset()
-    raise SystemExit  # a desktop's build without it
-
-
 def _no_room(sizes: "list[int]") -> str:
     block, blocks, free = os.statvfs(".")[1:4]
     if free > blocks:

@@ -279,18 +279,18 @@ def test_the_chips_timer_leaves_a_version_that_has_joined_alone():
     away()
 
 
-def test_waking_from_a_sleep_is_no_start():
+def test_a_version_that_sleeps_in_place_of_joining_goes_back():
     fresh()
     provisioned()
     update()
-    for _ in range(5):
-        machine.board.cause = machine.DEEPSLEEP_RESET
-        assert start(crashes)[0] == "reset" and boots() == "new"
-    machine.board.cause = machine.HARD_RESET
+
+    def sleeps(*_):
+        machine.deepsleep(60000)
+
     for _ in range(2):
-        assert start(crashes)[0] == "reset" and boots() == "new"
-    start(crashes)
-    assert boots() == "old"
+        assert start(sleeps)[0] == "deepsleep" and boots() == "new"
+    assert start(sleeps)[0] == "reset" and boots() == "old"
+    assert standing(PRESENT)["rolled_back"]["reason"] == "2 starts came to nothing"
     away()
 
 
