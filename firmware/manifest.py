@@ -86,6 +86,7 @@ FILES = (
     "dcka_device/others.py",
     "dcka_device/probation.py",
     "dcka_device/shell.py",
+    "dcka_device/standing.py",
     "dcka_device/store.py",
     "dcka_device/storing.py",
     "dcka_device/tls.py",
@@ -129,6 +130,7 @@ ASKED = (
     "dcka_core/survey_grid.py",
     "dcka_core/tail_record.py",
     "dcka_core/tree.py",
+    "dcka_device/standing.py",
     "dcka_device/version_files.py",
 )
 # Paths as they are imported; the build finds them among the installed packages.

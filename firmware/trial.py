@@ -62,9 +62,10 @@ def _too_late(_: object) -> None:
 
 
 def _may_start() -> bool:
-    """Count this start, unless it is the end of a sleep. Whether the version has another try."""
-    if hasattr(machine, "reset_cause") and machine.reset_cause() == machine.DEEPSLEEP_RESET:
-        return True
+    """Count this start. Whether the version has another try.
+
+    The end of a sleep is a start, too: a version that finds no access point may sleep for ever before its time is up.
+    """
     counted = _read("trial.txt").split(" ")
     starts = int(counted[1]) if counted[0] == FIRMWARE and counted[-1].isdigit() else 0
     if starts >= STARTS:

@@ -57,10 +57,17 @@ class Console:
             say("ready")
         if self._ready and not self.told:
             self.told = True
-            if self._folder:
-                from dcka_device.version_word import tell
+            self._tell_version(link, node)
 
-                tell(link, node, self._folder)
+    def _tell_version(self, link: "Link", node: "Node") -> None:
+        if not self._folder:
+            return
+        try:
+            from dcka_device.version_word import tell
+
+            tell(link, node, self._folder)
+        except MemoryError:  # a small heap in a run has no room: it is told when the board gets ready again
+            pass
 
     def _look_at_data(self, node: "Node") -> None:
         if node.problem.startswith("the data can't"):

@@ -12,7 +12,8 @@ from dcka_core.actions import PUBLISH, UPDATE
 from dcka_core.errors import CoreError, MessageError
 from dcka_core.update import NO_VERSIONS, Update, refusal
 from dcka_core.voice import VERSION
-from dcka_device.version_files import VersionFiles, is_version, settings_of, standing
+from dcka_device.standing import standing
+from dcka_device.version_files import VersionFiles, is_version, settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

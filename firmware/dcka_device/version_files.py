@@ -11,7 +11,7 @@ from hashlib import sha256
 from json import dumps, load
 
 from dcka_core.errors import CoreError
-from dcka_core.voice import START
+from dcka_device.standing import COUNTER_FILE, ROLLED_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAIN, MAIN_OLD = "main.py", "main.old"
-COUNTER_FILE = "counter.txt"
-# What trial.py leaves: how many starts there were, and why it went back.
-TRIAL_FILE, ROLLED_FILE = "trial.txt", "rolled.txt"
+# What trial.py leaves beside: how many starts there were.
+TRIAL_FILE = "trial.txt"
 _CRASH_FILE = "crash.txt"
 _MISSING, _THERE = 2, 17
 _DIRECTORY = 0x4000
@@ -200,47 +199,6 @@ def settings_of(path: str) -> "dict[str, Any]":
     if not isinstance(settings, dict):
         raise CoreError("config: %s is no JSON object" % path)
     return settings
-
-
-def on_trial() -> bool:
-    """Whether main.py is trial.py's: it alone has a version to go back to."""
-    try:
-        with open(MAIN) as file:
-            return any(line.startswith("LAST = ") for line in file)
-    except OSError:
-        return False
-
-
-def standing(home: str) -> "dict[str, Any]":
-    """What there is to say of the versions here: what runs, since which manifest, and what was gone back from."""
-    said: dict[str, Any] = {"folder": home, "version": "", "counter": 0, "start": START}
-    said["state"] = "trial" if on_trial() else "joined"
-    try:
-        with open(home + "/version.json") as file:
-            said["version"] = load(file).get("version", "")
-    except (OSError, ValueError):  # of a dcka without updates
-        pass
-    try:
-        with open(COUNTER_FILE) as file:
-            said["counter"] = int(file.read())
-    except (OSError, ValueError):  # there was no update yet
-        pass
-    try:
-        with open(ROLLED_FILE) as file:
-            folder, reason = file.read().split("\n", 1)
-        said["rolled_back"] = {"version": folder.strip("/")[3:], "reason": reason[:200]}
-    except (OSError, ValueError):  # as it should be
-        pass
-    return said
-
-
-def restart() -> None:
-    """Begin anew with what main.py names. Nothing after it runs."""
-    import machine
-
-    if hasattr(machine, "reset"):
-        machine.reset()
-    raise SystemExit  # a desktop's build without it
 
 
 def _no_room(sizes: "list[int]") -> str:

@@ -5,7 +5,7 @@ from json import dumps
 
 import dcka_device
 from dcka_core.voice import VERSION
-from dcka_device.version_files import standing
+from dcka_device.standing import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def tell(link: "Link", node: "Node", folder: str) -> None:
     said["firmware"] = VERSION
     link.publish("/".join(topic), dumps(said), True)
     # The heap has no room for code that rests.
-    for name in ("version_word", "version_files"):
+    for name in ("version_word", "standing"):
         sys.modules.pop("dcka_device." + name, None)
         if hasattr(dcka_device, name):
             delattr(dcka_device, name)

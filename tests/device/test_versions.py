@@ -14,7 +14,8 @@ from update_bench import FILES, HOME, PRESENT, Host, facts, manifest_of
 
 from dcka_core.errors import CoreError
 from dcka_core.update import Update
-from dcka_device.version_files import VersionFiles, is_version, on_trial, put_in, standing
+from dcka_device.standing import on_trial, standing
+from dcka_device.version_files import VersionFiles, is_version, put_in
 
 KEY = bytes(range(32))
 OLD_FILES = {"part/same.py": FILES[3][1], "only/old.py": b"# of the old version"}
@@ -278,18 +279,18 @@ def test_the_chips_timer_leaves_a_version_that_has_joined_alone():
     away()
 
 
-def test_waking_from_a_sleep_is_no_start():
+def test_a_version_that_sleeps_in_place_of_joining_goes_back():
     fresh()
     provisioned()
     update()
-    for _ in range(5):
-        machine.board.cause = machine.DEEPSLEEP_RESET
-        assert start(crashes)[0] == "reset" and boots() == "new"
-    machine.board.cause = machine.HARD_RESET
+
+    def sleeps(*_):
+        machine.deepsleep(60000)
+
     for _ in range(2):
-        assert start(crashes)[0] == "reset" and boots() == "new"
-    start(crashes)
-    assert boots() == "old"
+        assert start(sleeps)[0] == "deepsleep" and boots() == "new"
+    assert start(sleeps)[0] == "reset" and boots() == "old"
+    assert standing(PRESENT)["rolled_back"]["reason"] == "2 starts came to nothing"
     away()
 
 

@@ -12,6 +12,7 @@ NET = "greenhouse"
 PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
 OF_NODES = (
     "got/{}",
+    "version/{}",
     "x/0/{}",
     "x/11/{}",
     "commit/{}",

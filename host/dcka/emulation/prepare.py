@@ -11,6 +11,8 @@ from dcka.firmware_source import make_small, module_name, read
 
 BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"), PurePosixPath("trial.py"))
 """What a board runs by itself, the last one in the place of main.py: only sources do."""
+_ASKS = BOOTED[:2]
+"""Whose words the program has to keep; the last one asks for nothing but what main.py asks for."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def prepare(files: Sequence[BoardFile]) -> Prepared:
     """
     paths = {module_name(str(file.path)): file.path for file in files if is_compiled(file)}
     trees = {module_name(str(file.path)): _tree(file) for file in files if is_compiled(file)}
-    booted = [file.source.read_text("utf-8", "replace") for file in files if file.path in BOOTED]
+    booted = [file.source.read_text("utf-8", "replace") for file in files if file.path in _ASKS]
     if not booted or not all(map(_is_python, booted)):
         return Prepared({paths[module]: ast.unparse(tree) + "\n" for module, tree in trees.items()}, {})
     asked = {module_name(str(file.path)) for file in files if file.asked}
