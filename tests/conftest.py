@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 import uuid
 from pathlib import Path
 
@@ -13,7 +14,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure(config):
-    """Mark what this session starts; each worker of a session adds a mark of its own to that of the session."""
+    """Mark what this session starts; each worker of a session adds a mark of its own to that of the session.
+
+    What the verbs that are called store goes into a history of the session's own, never into the user's.
+    """
+    if "DCKA_HISTORY" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="dcka-history-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ["DCKA_HISTORY"] = str(Path(folder.name) / "history.sqlite")
     worker = getattr(config, "workerinput", {}).get("workerid")
     if worker:
         os.environ[leftovers.VARIABLE] += f".{worker}."

@@ -1,12 +1,15 @@
-"""A broker, a network of a test's own on it, and a client that watches: for the tests of emulated nodes."""
+"""A broker, a network of a test's own on it, and a client that watches, for the tests of emulated nodes; databases."""
 
 import re
 from collections.abc import Iterator
 
 import pytest
+from history_places import history, place, postgresql_server
 from servers import TestClient, running
 
 from dcka.broker import Broker
+
+__all__ = ["history", "place", "postgresql_server"]
 
 
 @pytest.fixture(scope="module")

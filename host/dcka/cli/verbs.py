@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     ),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
+    "results": Verb("dcka.cli.results", "What was found: the runs in the history.", CLUSTERING),
     "bench": Verb(
         "dcka.cli.bench", "Measure what is claimed: airtime, kernels, memory, the engine.", CLUSTERING
     ),
@@ -70,6 +71,18 @@ BROKER_VERBS: dict[str, Verb] = {
     "restore": Verb("dcka.cli.broker.restore", "Bring it back.", CREDENTIALS),
 }
 
+LOOK = "Look"
+TAKE = "Take along, clear away"
+
+RESULTS_VERBS: dict[str, Verb] = {
+    "list": Verb("dcka.cli.results.list", "Show the runs that are stored.", LOOK),
+    "show": Verb("dcka.cli.results.show", "Show one: every step, every gap, what came of it.", LOOK),
+    "compare": Verb("dcka.cli.results.compare", "Set two beside each other.", LOOK),
+    "plot": Verb("dcka.cli.results.plot", "Draw one.", LOOK),
+    "export": Verb("dcka.cli.results.export", "Write them as CSV, JSON or Parquet.", TAKE),
+    "remove": Verb("dcka.cli.results.remove", "Remove some, for ever.", TAKE),
+}
+
 REPRODUCE_VERBS: dict[str, Verb] = {
     "exp1": Verb("dcka.cli.reproduce.exp1", "Nine Gaussians on five nodes.", CLUSTERING),
     "exp2": Verb("dcka.cli.reproduce.exp2", "The Birch sets on twenty nodes.", CLUSTERING),
@@ -88,5 +101,8 @@ BENCH_VERBS: dict[str, Verb] = {
     ),
     "scale": Verb("dcka.cli.bench.scale", "Many nodes: time, beside the bare messages, and memory.", NETWORK),
     "faults": Verb("dcka.cli.bench.faults", "What goes wrong, and that no result is.", NETWORK),
+    "monitor": Verb(
+        "dcka.cli.bench.monitor", "What a monitor stands: messages into the history, long lists.", NETWORK
+    ),
     "soak": Verb("dcka.cli.bench.soak", "Run after run with random faults; nothing leaks.", NETWORK),
 }

@@ -52,8 +52,10 @@ class History:
         before: int | None = None,
         kinds: Sequence[str] = (),
         state: str | None = None,
+        since: float | None = None,
     ) -> list[StoredRun]:
-        """The newest first; `limit` None: all. `before`: the `id` of the last one of the page before."""
+        """The newest first; `limit` None: all. `before`: the `id` of the last one of the page before. `since`: begun
+        then or later, in seconds since 1970."""
         runs = schema.runs.c
         wanted = _listing().order_by(runs.id.desc()).limit(limit)
         if network is not None:
@@ -64,6 +66,8 @@ class History:
             wanted = wanted.where(runs.kind.in_(list(kinds)))
         if state is not None:
             wanted = wanted.where(runs.state == state)
+        if since is not None:
+            wanted = wanted.where(runs.begun_at >= since)
         return [self._run_of(row) for row in self._all(wanted)]
 
     def run(self, ref: str | int, network: str | None = None) -> StoredRun:
@@ -156,6 +160,15 @@ class History:
             self._all(select(told).where(told.c.run_id == run.id)),
             self._all(select(commits).where(commits.c.run_id == run.id)),
         )
+
+    def sizes(self, run: StoredRun) -> dict[str, int]:
+        """Rows of the run in each of the tables `steps`, `commits` and `results`."""
+        return {
+            table.name: self._all(select(func.count()).select_from(table).where(table.c.run_id == run.id))[0][
+                0
+            ]
+            for table in (schema.steps, schema.commits, schema.results)
+        }
 
     def statuses(self, run: StoredRun) -> list[StoredStatus]:
         """Of its members."""

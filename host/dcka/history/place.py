@@ -44,6 +44,13 @@ def parse_place(text: str | None) -> URL:
 _FORMS = "give a file, such as history.sqlite, or postgresql://USER@HOST/DATABASE"
 
 
+def is_own_and_new(text: str | None) -> Path | None:
+    """The user's own file, where that is meant, and nothing was ever stored in it; else None."""
+    if text or os.environ.get(VARIABLE) or default_file().exists():
+        return None
+    return default_file()
+
+
 def named(url: URL) -> str:
     """For a sentence: the file, or the URL without its password."""
     if url.get_backend_name() == "sqlite":

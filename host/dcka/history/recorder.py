@@ -46,8 +46,8 @@ class Recorder:
     """`with Recorder(history, network, say) as recorder: watch(…, listener=recorder)`.
 
     Its methods but `flush` return at once, and never raise: a network is watched whether or not it can be recorded.
-    `written`: rows and messages that are in the database; `lost`: messages for which there was no room; `trouble`: why
-    nothing can be written at the moment, or "".
+    `written`: rows that are in the database; `written_at`: since when; `lost`: messages for which there was no room;
+    `trouble`: why nothing can be written at the moment, or "".
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Recorder:
     ) -> None:
         self.session = uuid.uuid4().hex
         self.written = 0
+        self.written_at = 0.0
         self.lost = 0
         self.trouble = ""
         self._network = network
@@ -136,6 +137,11 @@ class Recorder:
                     self._changed.wait_for(lambda: self._closing, pause)
                 pause = min(2 * pause, AGAIN_S[1])
             self._turn(last=True)
+        except BaseException as error:
+            # A fault of ours: the thread's traceback is shown, and the monitor goes on without us.
+            self.trouble = f"a fault of dcka: {error!r}"
+            self._say(f"nothing more goes into the history {self._where}: {self.trouble}", True)
+            raise
         finally:
             self._store.close()
 
@@ -214,6 +220,8 @@ class Recorder:
         self._pending = Batch()
         with self._changed:
             self.written += count - refused
+            if count:
+                self.written_at = time.time()
             self._done = self._made
             self._changed.notify_all()
 

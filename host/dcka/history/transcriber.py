@@ -132,9 +132,11 @@ class Transcriber:
         if record is None:
             self._commit(known, node, message, at)
         elif kind == "step":
-            self.batch.steps[known.uid].append(known.step_row(node, record, at))
+            step = known.step_row(node, record, at)
+            self.batch.steps[known.uid].append(step)
         else:
-            self.batch.results[known.uid].append(known.result_row(node, record, at))
+            result = known.result_row(node, record, at)
+            self.batch.results[known.uid].append(result)
 
     def _commit(self, known: KnownRun, node: int, message: Message, at: float) -> None:
         commit = known.commit(node, message.payload)
