@@ -56,7 +56,7 @@ def _missed(record: Mapping[str, Any]) -> list[str]:
         found.append(f"{record['paint_unseen']:,} messages were not painted in time")
     if record.get("p95_message_to_paint_ms", 0.0) > MOST_PAINT_MS:
         found.append(
-            f"{record['p95_message_to_paint_ms']:.0f} ms until the page is painted, and {MOST_PAINT_MS:.0f} is the aim"
+            f"{record['p95_message_to_paint_ms']:.0f} ms until a page is painted, and {MOST_PAINT_MS:.0f} is the aim"
         )
     return found
 

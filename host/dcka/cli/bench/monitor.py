@@ -42,7 +42,7 @@ EXIT_MISSED = 1
 )
 @json_option
 def command(parts: tuple[str, ...], rate: int, seconds: float, output: Output) -> int:
-    """Let 200 nodes speak at a steady rate to a monitor that stores it all, list 10,000 stored runs, and watch the page.
+    """Let 200 nodes speak to a monitor that stores it all, list 10,000 stored runs, and watch the page in a browser.
 
     The messages come from another process over a broker, and are counted in the database. The exit code is 1 where one
     is lost, where less than 5,000 a second are stored, a list takes more than 300 ms, or 5 of 100 messages of 200 nodes
