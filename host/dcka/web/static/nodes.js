@@ -45,8 +45,12 @@ export class NodeTable {
     this._stale.delete(id);
   }
 
-  /** Ages grow by themselves. */
+  /** Ages grow by themselves; and what is out of view has its turn where nothing else comes. */
   tick(ids, nodes, now) {
+    if (this._stale.size && now - this._allAt > OUT_OF_VIEW_MS) {
+      this._allAt = now;
+      for (const id of [...this._stale.keys()]) this._fillStale(id);
+    }
     for (const id of ids) {
       const view = nodes(id), row = this._rows.get(id);
       if (!view || !row || !this._seen.has(id)) continue;
