@@ -115,7 +115,7 @@ def test_who_dies_goes_offline_who_lives_does_not_and_hostile_words_are_text(tmp
             json.dumps(word | {"problem": evil, "firmware": evil}).encode(),
             retain=True,
         )
-        expect(page.locator("tr[data-node='9'] td.wide")).to_contain_text(
+        expect(page.locator("tr[data-node='9'] td:last-child")).to_contain_text(
             "<script>window.hacked = 1</script>"
         )
         for payload in (
@@ -126,7 +126,7 @@ def test_who_dies_goes_offline_who_lives_does_not_and_hostile_words_are_text(tmp
         ):
             stranger.publish("dcka/sensors/status/9", payload)
         stranger.publish("dcka/sensors/status/9", json.dumps(word | {"problem": "the end"}).encode())
-        expect(page.locator("tr[data-node='9'] td.wide")).to_contain_text("the end")
+        expect(page.locator("tr[data-node='9'] td:last-child")).to_contain_text("the end")
         expect(page.locator("#log")).to_contain_text("dropped a message on status/9: heap is no whole number")
         assert page.evaluate("() => window.hacked") is None
         assert trouble == []

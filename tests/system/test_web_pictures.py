@@ -42,8 +42,8 @@ def test_it_fits_every_screen_is_used_by_keyboard_and_has_words_for_every_pictur
                 expect(page.locator("#ssd canvas").first).to_be_visible()
                 assert too_wide(page) == [], (colours, width)
         for name, colours, width, height in (
-            ("light", "light", 1440, 1330),
-            ("dark", "dark", 1440, 1330),
+            ("light", "light", 1760, 1180),
+            ("dark", "dark", 1760, 1180),
             ("phone", "light", 390, 1560),
         ):
             page.emulate_media(color_scheme=colours, reduced_motion="reduce")

@@ -126,6 +126,9 @@ BENCH_VERBS: dict[str, Verb] = {
     ),
     "scale": Verb("dcka.cli.bench.scale", "Many nodes: time, beside the bare messages, and memory.", NETWORK),
     "faults": Verb("dcka.cli.bench.faults", "What goes wrong, and that no result is.", NETWORK),
+    "monitor": Verb(
+        "dcka.cli.bench.monitor", "What a monitor stands: messages into the history, long lists.", NETWORK
+    ),
     "soak": Verb("dcka.cli.bench.soak", "Run after run with random faults; nothing leaks.", NETWORK),
     "week": Verb("dcka.cli.bench.week", "A week of nodes that sense, sleep and fail, in a minute.", NETWORK),
 }

@@ -161,6 +161,15 @@ class History:
             self._all(select(commits).where(commits.c.run_id == run.id)),
         )
 
+    def sizes(self, run: StoredRun) -> dict[str, int]:
+        """Rows of the run in each of the tables `steps`, `commits` and `results`."""
+        return {
+            table.name: self._all(select(func.count()).select_from(table).where(table.c.run_id == run.id))[0][
+                0
+            ]
+            for table in (schema.steps, schema.commits, schema.results)
+        }
+
     def statuses(self, run: StoredRun) -> list[StoredStatus]:
         """Of its members."""
         table, members = schema.statuses, set(run.members)

@@ -46,8 +46,8 @@ class Recorder:
     """`with Recorder(history, network, say) as recorder: watch(…, listener=recorder)`.
 
     Its methods but `flush` return at once, and never raise: a network is watched whether or not it can be recorded.
-    `written`: rows and messages that are in the database; `lost`: messages for which there was no room; `trouble`: why
-    nothing can be written at the moment, or "".
+    `written`: rows that are in the database; `written_at`: since when; `lost`: messages for which there was no room;
+    `trouble`: why nothing can be written at the moment, or "".
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Recorder:
     ) -> None:
         self.session = uuid.uuid4().hex
         self.written = 0
+        self.written_at = 0.0
         self.lost = 0
         self.trouble = ""
         self._network = network
@@ -219,6 +220,8 @@ class Recorder:
         self._pending = Batch()
         with self._changed:
             self.written += count - refused
+            if count:
+                self.written_at = time.time()
             self._done = self._made
             self._changed.notify_all()
 

@@ -81,6 +81,7 @@ runs = Table(
     Column("verdict_record", Text),
     Column("checked_at", Double),
     Index("runs_by_network", "network", "number"),
+    Index("runs_by_state", "network", "state"),
     sqlite_autoincrement=True,  # an id is never given again: it is the mark that a page of a list ends with
 )
 

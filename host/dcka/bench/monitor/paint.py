@@ -3,7 +3,8 @@
 Every message has the next number of its node in a field that the page's table shows. After each frame that the browser
 has painted, a script in the page notes which numbers the table shows, and when. The time of a message is from just
 before it was published until the end of the first frame that shows its number or a later one of its node: messages that
-the page never showed by themselves, since a newer one had come, count until then.
+the page never showed by themselves, since a newer one had come, count until then. Of the nodes whose rows are in the
+window: the page brings others up to date every two seconds, and paints nothing for them.
 """
 
 import contextlib
@@ -57,13 +58,20 @@ _SEE = """(ids) => {
 }"""
 
 
+_IN_VIEW = """() => [...document.querySelectorAll('#nodes tbody tr')].filter((row) => {
+  const at = row.getBoundingClientRect(), box = row.closest('.scroll').getBoundingClientRect();
+  return at.top >= Math.max(0, box.top) && at.bottom <= Math.min(innerHeight, box.bottom);
+}).map((row) => Number(row.dataset.node))"""
+
+
 @dataclass(frozen=True)
 class Paint:
-    """`times_ms`: of every message. `unseen`: messages that no frame has shown in time, nor a later one of their node.
-    `frames_per_s`: frames in which something new was seen."""
+    """`in_view`: rows that the window showed. `times_ms`: of every message of these nodes. `unseen`: messages that no
+    frame has shown in time, nor a later one of their node. `frames_per_s`: frames in which something new was seen."""
 
     nodes: int
     hz: float
+    in_view: int
     times_ms: list[float]
     unseen: int
     messages_per_s: float
@@ -76,6 +84,7 @@ class Paint:
         return {
             "paint_nodes": self.nodes,
             "paint_updates_per_s_a_node": self.hz,
+            "paint_rows_in_view": self.in_view,
             "paint_messages": len(self.times_ms) + self.unseen,
             "paint_messages_per_s": self.messages_per_s,
             "paint_unseen": self.unseen,
@@ -98,19 +107,22 @@ def measure_paint(nodes: int = NODES, hz: float = HZ, seconds: float = SECONDS) 
         page.goto(url)
         with _speaking(broker.address, nodes, hz) as speaker:
             page.wait_for_selector(f"tr[data-node='{nodes}'] .state.running", timeout=START_S * 1000)
-            page.evaluate(_SEE, list(range(1, nodes + 1)))
+            page.evaluate("() => document.querySelector('#nodes').scrollIntoView()")
+            in_view: list[int] = page.evaluate(_IN_VIEW)
+            page.evaluate(_SEE, in_view)
             time.sleep(SETTLE_S)
             began, first = time.time(), speaker.rounds
             time.sleep(seconds)
             ended, last = time.time(), speaker.rounds
         time.sleep(SETTLE_S)
         seen = page.evaluate("() => window.benchSeen")
-    return _summed(nodes, hz, speaker.at, seen, (first, last), ended - began)
+    return _summed(nodes, hz, in_view, speaker.at, seen, (first, last), ended - began)
 
 
 def _summed(
     nodes: int,
     hz: float,
+    in_view: list[int],
     at: list[list[float]],
     seen: list[list[float]],
     rounds: tuple[int, int],
@@ -121,14 +133,14 @@ def _summed(
         shown.setdefault(int(node), []).append((int(number), when_ms))
     times: list[float] = []
     unseen = 0
-    for index in range(nodes):
-        frames = iter(shown.get(index + 1, []))
+    for node in in_view:
+        frames = iter(shown.get(node, []))
         number, when_ms = next(frames, (0, 0.0))
         for round_number in range(rounds[0], rounds[1]):
             while number < round_number + 1 and number:
                 number, when_ms = next(frames, (0, 0.0))
             if number:
-                times.append(when_ms - at[round_number][index] * 1000)
+                times.append(when_ms - at[round_number][node - 1] * 1000)
             else:
                 unseen += 1
     within = {
@@ -136,7 +148,15 @@ def _summed(
         for _, _, when_ms in seen
         if at[rounds[0]][0] * 1000 <= when_ms <= at[rounds[0]][0] * 1000 + seconds * 1000
     }
-    return Paint(nodes, hz, times, unseen, nodes * (rounds[1] - rounds[0]) / seconds, len(within) / seconds)
+    return Paint(
+        nodes,
+        hz,
+        len(in_view),
+        times,
+        unseen,
+        nodes * (rounds[1] - rounds[0]) / seconds,
+        len(within) / seconds,
+    )
 
 
 class _Speaker:

@@ -1,7 +1,9 @@
-// The table of nodes. A cell is touched only where its text changes: two hundred nodes may speak ten times a second.
+// The table of nodes. Two hundred nodes may speak ten times a second, and to lay out and paint a row costs far more than to
+// know its words: a cell is touched where its text changes, a row in view at once, one out of view every two seconds.
 import { $, ago, bytes, el, say, short, whole } from "./words.js";
 
 // Name, class, width in em. With widths of its own a table needs no look at all its rows where one cell changes.
+const OUT_OF_VIEW_MS = 2000;
 const COLUMNS = [
   ["node", "number", 5], ["status", "", 7.5], ["heard", "", 8], ["step", "number", 5], ["readings", "number", 6.5], ["heap", "number", 13.5], ["RSSI", "number", 6],
   ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
@@ -15,20 +17,43 @@ export class NodeTable {
       el("colgroup", {}, ...COLUMNS.map(([, , width]) => { const col = el("col"); col.style.width = `${width}em`; return col; })),
       el("thead", {}, el("tr", {}, ...COLUMNS.map(([text, kind]) => el("th", { scope: "col", text, class: kind })))), this._body);
     this._rows = new Map();
+    this._stale = new Map();
+    this._seen = new Set();
+    this._allAt = 0;
+    this._eye = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const id = Number(target.dataset.node);
+        if (isIntersecting) this._seen.add(id); else this._seen.delete(id);
+        if (isIntersecting && this._stale.has(id)) this._fillStale(id);
+      }
+    });
   }
 
   /** `changed`: the ids of which something is new; null: all. */
   show(ids, nodes, story, now, changed) {
     const shape = ids.join();
     if (this._shape !== shape) { this._shape = shape; this._rebuild(ids); changed = null; }
-    for (const id of changed || ids) if (this._rows.has(id)) this._fill(this._rows.get(id), nodes(id), story.part("result", id), now);
+    const all = !changed || now - this._allAt > OUT_OF_VIEW_MS;
+    if (all) this._allAt = now;
+    for (const id of changed || ids) if (this._rows.has(id)) this._stale.set(id, [nodes(id), story.part("result", id), now]);
+    for (const id of [...this._stale.keys()]) if (all || this._seen.has(id)) this._fillStale(id);
   }
 
-  /** Ages grow by themselves. */
+  _fillStale(id) {
+    const row = this._rows.get(id);
+    if (row) this._fill(row, ...this._stale.get(id));
+    this._stale.delete(id);
+  }
+
+  /** Ages grow by themselves; and what is out of view has its turn where nothing else comes. */
   tick(ids, nodes, now) {
+    if (this._stale.size && now - this._allAt > OUT_OF_VIEW_MS) {
+      this._allAt = now;
+      for (const id of [...this._stale.keys()]) this._fillStale(id);
+    }
     for (const id of ids) {
       const view = nodes(id), row = this._rows.get(id);
-      if (!view || !row) continue;
+      if (!view || !row || !this._seen.has(id)) continue;
       say(row.cells.heard, heard(view, now));
       if (!view.there) say(row.cells.remarks, remarks(view, now));
     }
@@ -39,6 +64,9 @@ export class NodeTable {
     const sorted = new Map(ids.map((id) => [id, this._rows.get(id)]));
     this._rows = sorted;
     this._body.replaceChildren(...[...sorted.values()].map(({ element }) => element));
+    this._eye.disconnect();
+    this._seen.clear();
+    for (const { element } of sorted.values()) this._eye.observe(element);
   }
 
   _fill({ cells, state }, view, result, now) {
