@@ -12,7 +12,7 @@ import pytest
 
 from dcka import __version__
 from dcka.cli import main
-from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, REPRODUCE_VERBS, VERBS, Verb
+from dcka.cli.verbs import BENCH_VERBS, BOARD_VERBS, BROKER_VERBS, REPRODUCE_VERBS, RESULTS_VERBS, VERBS, Verb
 
 VERB = '''
 import os, socket, sys, threading
@@ -279,6 +279,7 @@ TABLES = {
     "dcka broker": BROKER_VERBS,
     "dcka bench": BENCH_VERBS,
     "dcka reproduce": REPRODUCE_VERBS,
+    "dcka results": RESULTS_VERBS,
 }
 # A verb that is a group of verbs has its own table.
 GROUPS = {group.removeprefix("dcka ") for group in TABLES if group != "dcka"}
