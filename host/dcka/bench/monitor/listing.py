@@ -13,7 +13,7 @@ from dcka.history.store import Store
 from dcka.runs.outcome import Outcome
 
 RUNS = 10_000
-A_BATCH = 500
+A_BATCH = 50
 REPEATS = 7
 DATASET = "00112233445566aa"
 
