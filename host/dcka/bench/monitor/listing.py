@@ -33,7 +33,9 @@ def measure_listing(folder: Path, say: Say) -> dict[str, Any]:
         store.close()
 
         def listed(limit: int | None) -> int:
-            return len(json.loads(json.dumps([run.summary() for run in history.runs(limit=limit)])))
+            runs = history.runs(limit=limit)
+            json.dumps([run.summary() for run in runs])
+            return len(runs)
 
         everything, page = [], []
         for _ in range(REPEATS):
