@@ -34,7 +34,7 @@ verify: setup ## search what a few nodes can come to, whatever is lost and whoev
 soak: setup system ## half an hour of runs with random faults: no wrong result, nothing leaks (SECONDS=60: shorter)
 	@$(bin)/dcka bench soak --seconds $(SECONDS)
 
-system: ## mosquitto, node and npm from the system's packages
+system: ## mosquitto, PostgreSQL, node and npm from the system's packages
 	@sh tools/system_packages.sh tests
 
 wasm: setup system ## the 32-bit MicroPython that the core's tests run on, under node

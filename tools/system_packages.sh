@@ -1,10 +1,12 @@
 #!/bin/sh
 # Install from the system's packages what the tests need and pip cannot bring; do nothing where it is there already.
-#   system_packages.sh tests          mosquitto, node, npm, and Chromium (of Debian; on macOS a Chrome that is there)
+#   system_packages.sh tests          mosquitto, node, npm, PostgreSQL's programs, and Chromium (of Debian; on macOS a
+#                                     Chrome that is there)
 #   system_packages.sh venv PYTHON    what `PYTHON -m venv` needs (Debian keeps it apart)
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin:/opt/homebrew/sbin
 policy=/usr/sbin/policy-rc.d
+cluster_conf=/etc/postgresql-common/createcluster.d/dcka.conf
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'system packages: %s\n' "$*" >&2; exit 1; }
@@ -29,8 +31,9 @@ apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# Debian's mosquitto starts a broker on port 1883 as it is installed. The tests start their own, so for the time
-# of the installation Debian's policy hook forbids services to start, and afterwards the boot has none either.
+# Debian's mosquitto starts a broker on port 1883 as it is installed, and its PostgreSQL a cluster on 5432. The tests
+# start their own, so for the time of the installation Debian's policy hook forbids services to start, and afterwards
+# the boot has none either. PostgreSQL's package would make a cluster as well: its configuration says not to.
 apt_install_quietly() {
     may_be_root || apt_install "$@"
     ours=
@@ -41,12 +44,24 @@ apt_install_quietly() {
         printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
         as_root chmod 755 "$policy"
     fi
+    case " $* " in *" postgresql "*)
+        if [ ! -e "$cluster_conf" ]; then
+            as_root mkdir -p "${cluster_conf%/*}"
+            printf 'create_main_cluster = false\n' | as_root tee "$cluster_conf" >/dev/null
+        fi ;;
+    esac
     apt_install "$@"
     if [ -n "$ours" ]; then as_root rm -f "$policy"; trap - EXIT INT TERM HUP; fi
     case " $* " in *" mosquitto "*)
         if has systemctl && [ -d /run/systemd/system ]; then
             as_root systemctl disable --quiet --now mosquitto
             say "system packages: mosquitto is installed, its service is off (systemctl enable --now mosquitto starts it)"
+        fi ;;
+    esac
+    case " $* " in *" postgresql "*)
+        if has systemctl && [ -d /run/systemd/system ]; then
+            as_root systemctl disable --quiet --now postgresql
+            say "system packages: postgresql is installed without a cluster, its service is off"
         fi ;;
     esac
 }
@@ -63,6 +78,14 @@ install() {
 }
 
 is_debian() { [ -r /etc/os-release ] && [ "$(. /etc/os-release && printf %s "${ID:-}")" = debian ]; }
+# Debian keeps its programs off the PATH.
+has_postgresql() {
+    has initdb && return 0
+    for program in /usr/lib/postgresql/*/bin/initdb /opt/homebrew/opt/postgresql*/bin/initdb; do
+        [ -x "$program" ] && return 0
+    done
+    return 1
+}
 
 for_tests() {
     set --
@@ -71,11 +94,13 @@ for_tests() {
     has npm || set -- "$@" npm
     # Ubuntu's package of that name is a snap, and brew's a cask: there the tests of the page are skipped, and say so.
     if is_debian && ! has chromium; then set -- chromium "$@"; fi
+    has_postgresql || set -- "$@" postgresql
     [ $# = 0 ] && return
     install "$@"
     for name in mosquitto node npm; do
         has $name || fail "$name is still not on the PATH after the installation"
     done
+    has_postgresql || fail "PostgreSQL's initdb is still not there after the installation"
 }
 
 for_venv() {

@@ -255,7 +255,7 @@ class History:
             ssd=None if ssd is None else ssd * (1.0 if unit is None else unit),
             in_units=unit is not None,
             converged=row.converged,
-            missing=tuple(json.loads(row.missing)),
+            missing=() if row.missing == "[]" else tuple(json.loads(row.missing)),
             reason=row.reason,
             wall_s=row.wall_s,
             verdict=row.verdict,

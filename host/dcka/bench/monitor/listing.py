@@ -13,7 +13,7 @@ from dcka.history.store import Store
 from dcka.runs.outcome import Outcome
 
 RUNS = 10_000
-A_BATCH = 500
+A_BATCH = 50
 REPEATS = 7
 DATASET = "00112233445566aa"
 
@@ -33,7 +33,9 @@ def measure_listing(folder: Path, say: Say) -> dict[str, Any]:
         store.close()
 
         def listed(limit: int | None) -> int:
-            return len(json.loads(json.dumps([run.summary() for run in history.runs(limit=limit)])))
+            runs = history.runs(limit=limit)
+            json.dumps([run.summary() for run in runs])
+            return len(runs)
 
         everything, page = [], []
         for _ in range(REPEATS):
