@@ -267,6 +267,10 @@ def woken(cause, memory, sleeps_on):
             for name in folders:
                 os.mkdir(name)
             folder.write("fw-1/wake/dcka_device/waking.py", WAKING)
+            # CPython prefers a folder that has one, and the firmware's has.
+            folder.write("fw-1/wake/dcka_device/__init__.py", "")
+            # CPython remembers what was in a folder of this name before.
+            getattr(sys, "path_importer_cache", {}).clear()
             how = case.run(raising(OSError(5)))
             # What was loaded is in its place again.
             assert sleeps_on or sys.modules["dcka_device.guard"] is guard
@@ -276,6 +280,7 @@ def woken(cause, memory, sleeps_on):
             for name in ("waking", "shell"):
                 sys.modules.pop("dcka_device." + name, None)
             folder.remove("fw-1/wake/dcka_device/waking.py")
+            folder.remove("fw-1/wake/dcka_device/__init__.py")
             for name in reversed(folders):
                 for left in os.listdir(name):
                     for cached in os.listdir(name + "/" + left):
