@@ -5,13 +5,12 @@ import binascii
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from dcka.boards.errors import BoardError
 from dcka.boards.repl import BoardRaised, Repl
+from dcka.sensing.told import moment
 from dcka_core.segments import Segments, read_head
 
-_BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 _EVER = (-(2**31) + 1, 2**31 - 1)
 # A segment has 16 KB; as text twice that, which a cable of 115,200 baud carries in 3 s.
 _READ_S = 60.0
@@ -55,10 +54,10 @@ class BoardSegments:
         return io.BytesIO(self._contents[number])
 
     def append(self, number: int, payload: object) -> None:
-        raise BoardError("the readings on a board are read, never written")
+        raise io.UnsupportedOperation
 
     def remove(self, number: int) -> None:
-        raise BoardError("the readings on a board are read, never removed")
+        raise io.UnsupportedOperation
 
     def free(self) -> int:
         return 0
@@ -124,11 +123,6 @@ def stored_readings(files: BoardSegments) -> list[Stored]:
         if head is not None:
             texts.setdefault(head[8].decode())
     return [Stored(text, Segments(files, text)) for text in texts]
-
-
-def moment(time_s: int) -> str:
-    """2026-11-30T12:00:00Z for seconds since 2020."""
-    return (_BEGIN + timedelta(seconds=time_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def decimal_text(value: int, decimals: int) -> str:

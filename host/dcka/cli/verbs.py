@@ -30,6 +30,7 @@ VERBS: dict[str, Verb] = {
     "check": Verb(
         "dcka.cli.check", "Compare the outcome of a run with the reference: PASS or FAIL.", CLUSTERING
     ),
+    "sensors": Verb("dcka.cli.sensors", "What the nodes measure: how many readings, what fails.", NETWORK),
     "board": Verb("dcka.cli.board", "ESP32 boards: flash, provision, inject, logs.", NETWORK),
     "monitor": Verb("dcka.cli.monitor", "Show who is online, what runs, and what happens.", NETWORK),
     "energy": Verb("dcka.cli.energy", "How long a battery lasts, modelled, by the pace.", NETWORK),

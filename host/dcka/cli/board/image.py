@@ -127,7 +127,10 @@ def command(
     known: dict[str, Any] = {}
     image_for = image_source(image, sha256, allow_old, known, output)
     if file_out is not None and node is not None:
+        from dcka.boards.pins import require_pins
+
         meant = chip_for(chip, image)
+        require_pins(config.sensors, meant)
         found = image_for(meant)
         require_chip(found, meant)
         return write_image(file_out, recipe.version(node, meant.march), found, flash_mb, output)
@@ -188,6 +191,7 @@ class _Versions:
         self, plan: "Sequence[Assignment]", found: "Sequence[Detected]"
     ) -> "Mapping[str, Version | DckaError]":
         from dcka.boards.first_install import native_march
+        from dcka.boards.pins import require_pins
         from dcka.errors import DckaError
 
         chips = {board.mac: board.chip for board in found}
@@ -197,6 +201,7 @@ class _Versions:
             try:
                 before = self.registry.assign(one.mac, one.node)
                 self.registry.seen(one.mac, one.port.path, one.port.serial, one.port.usb)
+                require_pins(self.recipe.config.sensors, chips[one.mac])
                 versions[one.mac] = self.recipe.version(
                     one.node, native_march(chips[one.mac].march, one.port.path)
                 )

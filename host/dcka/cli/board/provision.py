@@ -169,6 +169,8 @@ def _assign(
 ) -> None:
     """Say which board becomes which node, note it, and make each its version. Raises UsageError before any note."""
     from dcka.boards.assigning import assigned
+    from dcka.boards.identify import chip_of_machine
+    from dcka.boards.pins import require_pins
     from dcka.boards.versions import wanted_version
     from dcka.errors import DckaError
 
@@ -184,6 +186,7 @@ def _assign(
         session = boards[one.port.path]
         march = session.facts.march if session.facts is not None else None
         try:
+            require_pins(config.sensors, chip_of_machine(session.facts.machine) if session.facts else None)
             session.version = wanted_version(config, one.node, march, secrets, source)
         except DckaError as error:
             session.error = error

@@ -64,7 +64,7 @@ def command(port: str, out: Path | None, force: bool, output: Output) -> None:
 
 
 def _facts(stored: "Stored") -> dict[str, Any]:
-    from dcka.boards.stored_readings import moment
+    from dcka.sensing.told import moment
 
     times = [time_s for time_s, _ in stored.rows()]
     return {
