@@ -113,7 +113,6 @@ PARTS = {
         "dcka_device/hearing.py",
         "dcka_device/night.py",
         "dcka_device/sleeping.py",
-        "dcka_device/waking.py",
     ),
     "sensors.adc": ("dcka_device/sensors/adc.py",),
     "sensors.bme280": ("dcka_device/sensors/bme280.py",),
@@ -121,6 +120,18 @@ PARTS = {
     "sensors.ds18b20": ("dcka_device/sensors/ds18b20.py",),
     "sensors.replay": ("dcka_device/sensors/replay.py",),
 }
+# What starts out of deep sleep without the program, and copies of what it needs: in the folder `wake` of nodes that
+# have the part `sleeping`, with those of their parts that sense.
+WAKE = (
+    "dcka_core/carry.py",
+    "dcka_core/clock.py",
+    "dcka_core/errors.py",
+    "dcka_core/rota.py",
+    "dcka_core/ticks.py",
+    "dcka_device/config.py",
+    "dcka_device/night.py",
+    "dcka_device/waking.py",
+)
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
 ASKED = (
     "dcka_core/forgetting.py",

@@ -13,7 +13,7 @@ from dcka_core import clock, rota
 _MAGIC = b"dckS"
 _VERSION = 1
 # Wakes in a row of which none came to its end; the battery; how long the sleep was to be; then clock, rota, a frame.
-_HEAD = "<4sBBBI%di%diH" % (clock.CARRIED, rota.CARRIED)
+_HEAD = "<4sBBBi%di%diH" % (clock.CARRIED, rota.CARRIED)
 _HEAD_BYTES = calcsize(_HEAD)
 _CRC_BYTES = 4
 _UNKNOWN = 255
@@ -22,9 +22,10 @@ BAD_WAKES = 3
 
 
 class Carried:
-    """asked_ms: for how long the chip was asked to sleep. bad: wakes in a row that have not come to their end: raised
-    before a wake does anything, and 0 after it. battery: %, None where it is not known. clock, rota: what `carried` of
-    these gave. frame: readings that are not on flash yet (`segments.Segments.waiting`).
+    """asked_ms: for how long the chip was asked to sleep; negative in a wake: -1 - the tick that the clock is of. bad:
+    wakes in a row that have not come to their end: raised before a wake does anything, and 0 after it. battery: %, None
+    where it is not known. clock, rota: what `carried` of these gave. frame: readings that are not on flash yet
+    (`segments.Segments.waiting`).
     """
 
     def __init__(

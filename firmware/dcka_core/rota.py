@@ -96,73 +96,73 @@ class Rota:
 
     # ---- what is next ----
 
-    def next(self, now: int, clock: "Clock", battery: "int | None" = None) -> "tuple[int, int, int]":
+    def next(self, now_s: int, clock: "Clock", battery: "int | None" = None) -> "tuple[int, int, int]":
         """(what, at, until): what to do next, when to begin, in the past where it is due, and how long at most to be
         awake for it. battery: %, where it is known.
 
         Nothing at all to do (0) has a time too: when to look again.
         """
-        what, at, until = self.speaks(now, clock, battery)
+        what, at, until = self.speaks(now_s, clock, battery)
         if self.sample_s and clock.known:
-            due = self._sample_at(now)
-            if what and at <= max(due, now):
+            due = self._sample_at(now_s)
+            if what and at <= max(due, now_s):
                 # It has the radio on, or will have: readings go to flash with it.
-                return what | SYNC | (SAMPLE if due <= max(at, now) else 0), at, until
+                return what | SYNC | (SAMPLE if due <= max(at, now_s) else 0), at, until
             return SAMPLE | (SYNC if self.held + 1 >= self.hold else 0), due, due
         return (what | SYNC if what & JOIN else what), at, until
 
-    def speaks(self, now: int, clock: "Clock", battery: "int | None" = None) -> "tuple[int, int, int]":
+    def speaks(self, now_s: int, clock: "Clock", battery: "int | None" = None) -> "tuple[int, int, int]":
         """As `next`, of what needs the radio alone."""
         if battery is not None and battery < EMPTY:
-            at = now + (_AGAIN_S << _DOUBLINGS)
+            at = now_s + (_AGAIN_S << _DOUBLINGS)
             return 0, at, at
         if self.pace is not None and clock.known:
-            start = self.pace.start_of(self.number(now, clock, battery))
-            guard = _up(clock.guard_ms(max(0, start - now)))
+            start = self.pace.start_of(self.number(now_s, clock, battery))
+            guard = _up(clock.guard_ms(max(0, start - now_s)))
             if guard <= AIM_S:
                 return JOIN, start - guard - self.lead_s, start + guard + self.pace.awake_s
-        at = self._listen_at(now, clock)
-        return LISTEN, at, max(at, now) + self.lead_s + _LISTEN_S
+        at = self._listen_at(now_s, clock)
+        return LISTEN, at, max(at, now_s) + self.lead_s + _LISTEN_S
 
-    def number(self, now: int, clock: "Clock", battery: "int | None") -> int:
+    def number(self, now_s: int, clock: "Clock", battery: "int | None") -> int:
         """The clustering to take part in next."""
         pace: Any = self.pace
         # One that is under way counts while somebody may still be waited for.
-        late = now - pace.awake_s - _up(clock.guard_ms())
+        late = now_s - pace.awake_s - _up(clock.guard_ms())
         number: int = max(pace.number_at(late), self.joined + 1, pace.done + 1)
         if battery is not None and battery < LOW:
             number += -number % _LOW_TAKES
         return number
 
-    def _listen_at(self, now: int, clock: "Clock") -> int:
+    def _listen_at(self, now_s: int, clock: "Clock") -> int:
         """When to listen for a beacon: when the guard has grown to what can be aimed with; later, the more often nobody
         was there.
         """
-        wanted = now
+        wanted = now_s
         if clock.known and self.pace is not None:
             wanted += clock.sleep_within(AIM_S * 1000)
         if self.vain:
             wanted = max(wanted, self.asked_at + (_AGAIN_S << min(_DOUBLINGS, self.vain - 1)))
         return min(_NEVER, wanted)
 
-    def _sample_at(self, now: int) -> int:
+    def _sample_at(self, now_s: int) -> int:
         """When the next reading is due. One that is late by more than a quarter of the period is left out."""
-        last = now - now % self.sample_s
+        last = now_s - now_s % self.sample_s
         if not self.sampled:
             # The first one: not for a time before there was a clock.
             self.sampled = last
-        late = last > self.sampled and now - last <= max(1, self.sample_s // _LATE)
+        late = last > self.sampled and now_s - last <= max(1, self.sample_s // _LATE)
         return last if late else max(last, self.sampled) + self.sample_s
 
-    def due(self, now: int) -> bool:
+    def due(self, now_s: int) -> bool:
         """Whether a reading is due."""
-        return self.sample_s > 0 and self._sample_at(now) <= now
+        return self.sample_s > 0 and self._sample_at(now_s) <= now_s
 
     # ---- what was done ----
 
-    def took_reading(self, now: int) -> int:
+    def took_reading(self, now_s: int) -> int:
         """A reading is taken now: for which time it stands. What was due before it and not taken is counted."""
-        due = now - now % self.sample_s
+        due = now_s - now_s % self.sample_s
         self.skipped += max(0, (due - self.sampled) // self.sample_s - 1)
         self.sampled = due
         return due

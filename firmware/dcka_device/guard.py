@@ -113,10 +113,7 @@ def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None
             _count_start()
             if _has_slept():
                 _watchdog(_WAKE_MS)
-                # Only a node that sleeps deeply has it.
-                name = "dcka_device.waking"
-                __import__(name)
-                sys.modules[name].main(folder)
+                _wake(folder)
             from dcka_device.shell import main
 
             guard = Guard(folder, last, back)
@@ -168,6 +165,25 @@ def _has_slept() -> bool:
         return False
     found: bool = machine.RTC().memory()[:4] == b"dckS"
     return found
+
+
+def _wake(folder: str) -> None:
+    """Let the wake program look (dcka_device/waking.py), which has its own copies of what it needs, and may not return.
+
+    What is loaded has no place beside it: its modules have the same names.
+    """
+    ours = _taken_out()
+    sys.path.insert(0, folder + "/wake")
+    name = "dcka_device.waking"
+    __import__(name)
+    sys.modules[name].main(folder)
+    sys.path.pop(0)
+    _taken_out()
+    sys.modules.update(ours)
+
+
+def _taken_out() -> "dict[str, Any]":
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("dcka_")}
 
 
 def _forget_starts() -> None:

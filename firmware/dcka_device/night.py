@@ -23,8 +23,8 @@ _LIGHT_MS = 20
 # Chips whose ticks begin with the start: what they say of a wake has passed since the sleep.
 _TICKS_BEGIN = ("esp32",)
 _UNIX_2000 = 946684800
-# The night that this start has ended, where `waking` has looked: it goes on from there.
-ENDED: "list[Night]" = []
+# What the record has room for, 24 days: a longer sleep is two.
+_MOST_MS = 0x7FFFFFFF
 
 
 def now() -> int:
@@ -63,7 +63,10 @@ class Night:
             self._forget()
             return
         self.woke = machine.reset_cause() == machine.DEEPSLEEP_RESET
-        if self.woke:
+        if self.woke and found.asked_ms < 0:
+            # The start of this very wake (`waking`) has looked already, and time has gone on since.
+            self.clock.slept(0, -1 - found.asked_ms)
+        elif self.woke:
             self.clock.slept(found.asked_ms, 0 if sys.platform in _TICKS_BEGIN else now())
         else:
             # A reset in mid-sleep, or in a wake: nobody knows how long ago. What was learned of the chip holds.
@@ -78,8 +81,12 @@ class Night:
     def now_s(self) -> int:
         return self.clock.now(now())
 
-    def keep(self, asked_ms: int = 0) -> None:
-        """Put all that has to survive where it survives. asked_ms: the sleep that begins."""
+    def keep(self, asked_ms: "int | None" = None) -> None:
+        """Put all that has to survive where it survives. asked_ms: the sleep that begins; None in a wake."""
+        if asked_ms is None:
+            tick = now()
+            self.clock.now(tick)
+            asked_ms = -1 - tick
         record = carry.Carried(
             asked_ms, self.bad, self.battery, self.clock.carried(), self.rota.carried(), self.frame
         )
@@ -94,7 +101,7 @@ class Night:
 
     def down(self, wall_ms: int) -> "NoReturn":
         """Sleep for `wall_ms`; the next start goes on from here."""
-        asked = self.clock.to_ask(wall_ms)
+        asked = min(_MOST_MS, self.clock.to_ask(wall_ms))
         self.keep(asked)
         machine.deepsleep(asked)
         raise SystemExit  # it does not come here

@@ -67,8 +67,8 @@ class Sensing:
 
     def time_s(self) -> "int | None":
         """Seconds since 2020; None where the clock was never set."""
-        now: int = int(time.time()) - self._begin_s
-        return now if now >= _SET_S else None
+        second: int = int(time.time()) - self._begin_s
+        return second if second >= _SET_S else None
 
 
 def open_segments(settings: "dict[str, Any]") -> Segments:

@@ -12,7 +12,7 @@ from dcka_core.carry import BAD_WAKES
 from dcka_core.rota import JOIN, LEAST_SLEEP_S, LISTEN
 from dcka_device.hearing import Word
 from dcka_device.nap import take_leave
-from dcka_device.night import ENDED, Night, percent
+from dcka_device.night import Night, percent
 from dcka_device.night import now as now_ticks
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ class Sleeping:
         self._guard = guard
         self._cap_ms: int = 1000 * settings["sleep"]["cap_s"]
         self._battery = settings["sleep"].get("battery")
-        self._night = ENDED.pop() if ENDED else Night(settings)
+        self._night = Night(settings)
         self._began = now_ticks()
         self._console: Any = None
         self._radio: Any = None

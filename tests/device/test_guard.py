@@ -1,5 +1,6 @@
 """guard.py: what it does about a program that ends, and about one that goes on. On CPython and on MicroPython."""
 
+import os
 import sys
 
 from bench import FakeTime, Folder, Lines, Parts, fresh, machine, put_modules
@@ -18,7 +19,7 @@ class Case:
         guard.time = self.time
         guard.machine = chip
         guard.print = self.lines
-        guard.sys = Parts(print_exception=self.print_exception, modules=sys.modules)
+        guard.sys = Parts(print_exception=self.print_exception, modules=sys.modules, path=sys.path)
 
     def print_exception(self, error, file=None):
         if self.report_fails:
@@ -243,23 +244,61 @@ def test_a_desktop_without_a_chip():
         assert machine.board.watchdog_ms is None
 
 
+WAKING = """
+import machine
+
+
+def main(folder):
+    machine.board.looked.append((folder, machine.board.watchdog_ms))
+    if machine.board.sleeps_on:
+        raise machine.Ended("deepsleep")
+"""
+
+
+def woken(cause, memory, sleeps_on):
+    """(what the wake program was called with, how the start ended) of a board whose program crashes."""
+    case = Case()
+    machine.board.cause, machine.board.rtc = cause, memory
+    machine.board.looked, machine.board.sleeps_on = [], sleeps_on
+    modules, path = dict(sys.modules), list(sys.path)
+    folders = ("fw-1", "fw-1/wake", "fw-1/wake/dcka_device")
+    with Folder() as folder:
+        try:
+            for name in folders:
+                os.mkdir(name)
+            folder.write("fw-1/wake/dcka_device/waking.py", WAKING)
+            # CPython prefers a folder that has one, and the firmware's has.
+            folder.write("fw-1/wake/dcka_device/__init__.py", "")
+            # CPython remembers what was in a folder of this name before.
+            getattr(sys, "path_importer_cache", {}).clear()
+            how = case.run(raising(OSError(5)))
+            # What was loaded is in its place again.
+            assert sleeps_on or sys.modules["dcka_device.guard"] is guard
+        finally:
+            sys.modules.update(modules)
+            sys.path[:] = path
+            for name in ("waking", "shell"):
+                sys.modules.pop("dcka_device." + name, None)
+            folder.remove("fw-1/wake/dcka_device/waking.py")
+            folder.remove("fw-1/wake/dcka_device/__init__.py")
+            for name in reversed(folders):
+                for left in os.listdir(name):
+                    for cached in os.listdir(name + "/" + left):
+                        os.remove(name + "/" + left + "/" + cached)
+                    os.rmdir(name + "/" + left)
+                os.rmdir(name)
+    return machine.board.looked, how
+
+
 def test_a_wake_that_the_rota_wanted_looks_first_whether_the_program_has_to_run():
-    for cause, memory, looked in (
-        (machine.DEEPSLEEP_RESET, b"dckS\x01", True),
-        (machine.DEEPSLEEP_RESET, b"dcka\x02", False),
-        (machine.DEEPSLEEP_RESET, b"", False),
-        (machine.HARD_RESET, b"dckS\x01", False),
-        (machine.PWRON_RESET, b"dckS\x01", False),
+    # A sampling wake is short, and so is its watchdog.
+    looked = [("fw-1", 20000)]
+    assert woken(machine.DEEPSLEEP_RESET, b"dckS\x01", True) == (looked, "deepsleep")
+    assert woken(machine.DEEPSLEEP_RESET, b"dckS\x01", False) == (looked, "reset")
+    for cause, memory in (
+        (machine.DEEPSLEEP_RESET, b"dcka\x02"),
+        (machine.DEEPSLEEP_RESET, b""),
+        (machine.HARD_RESET, b"dckS\x01"),
+        (machine.PWRON_RESET, b"dckS\x01"),
     ):
-        case = Case()
-        machine.board.cause, machine.board.rtc = cause, memory
-        seen = []
-
-        def waking(folder, seen=seen):
-            seen.append((folder, machine.board.watchdog_ms))
-            raise machine.Ended("deepsleep")
-
-        with Folder():
-            how = put_modules({"dcka_device.waking": Parts(main=waking)}, case.run, raising(OSError(5)))
-        # A sampling wake is short, and so is its watchdog.
-        assert (seen, how) == (([("fw-1", 20000)], "deepsleep") if looked else ([], "reset")), cause
+        assert woken(cause, memory, True) == ([], "reset"), cause

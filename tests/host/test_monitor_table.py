@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 from rich.console import Console
 
@@ -107,3 +108,21 @@ def test_a_survey_has_its_step_and_no_ssd():
     text = shown(state)
     assert "run 4: survey, in which 2 nodes agree on the range of their readings" in text
     assert "  step 3" in text and "SSD" not in text
+
+
+def test_a_deep_sleeper_is_shown_with_its_time_and_its_wake_is_no_reboot():
+    network = NetworkState("lab", (1,))
+
+    def said(**changes):
+        record = {"v": 1, "node": 1, "boot": 1, "nonce": 1, **changes}
+        # After the clock that the table is drawn by: nothing of it is over yet.
+        at = time.monotonic()
+        network.take(1, Message("status/1", json.dumps(record).encode(), False, at), 0.0)
+
+    said(state="asleep", until_ms=1_800_000)
+    assert "asleep, 30 min left" in shown(network)
+    assert any("asleep for 30 min" in event.text for event in network.events)
+    said(state="ready", boot=2, nonce=9)
+    assert not any("rebooted" in event.text for event in network.events)
+    said(state="ready", boot=3, nonce=10)
+    assert any("rebooted (boot 3)" in event.text for event in network.events)

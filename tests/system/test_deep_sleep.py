@@ -14,11 +14,13 @@ from dcka.config import Config, from_mapping
 from dcka.datasets.nine_gaussians import gaussians
 from dcka.emulation import deep_sleep
 from dcka.emulation.micropython import MicroPythonNetwork, available
+from dcka.emulation.network import Additions
 from dcka.inject.transfer import send
 from dcka.mqtt import Connection
 from dcka.runs import pace as pacing
 from dcka.runs.controller import run
 from dcka.runs.plan import plan
+from dcka.sensing.settings import REPLAY_FILE, sensor_parts, sensor_settings
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(not available(), reason="no MicroPython here")]
 
@@ -86,19 +88,50 @@ def test_two_runs_with_a_deep_sleep_between_are_bit_identical_and_nobody_is_told
     assert json.dumps(second.record) != json.dumps(first.record)
 
 
-def test_a_power_cut_in_the_sleep_leaves_a_node_that_comes_back() -> None:
+def sensed(every_s: int) -> Additions:
+    """What a node has that replays 100 readings of one column."""
+    device = {"driver": "bme280", "sda": 21, "scl": 22, "columns": {"temperature": 2}}
+    section = from_mapping({"sensors": {"devices": [device], "every_s": every_s}}).sensors
+    rows = b"".join(row.to_bytes(4, "little") for row in range(100))
+    return Additions(
+        sensor_parts(section, replayed=True),
+        sensor_settings(section, replayed=True),
+        {1: {REPLAY_FILE: rows}},
+    )
+
+
+def test_it_samples_asleep_without_a_word_and_a_power_cut_leaves_what_is_on_flash() -> None:
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(running("mosquitto"))
         connection = stack.enter_context(Connection(broker.address, "t"))
         driver = stack.enter_context(closing(ByHand(broker.address, "t")))
         pacing.publish(connection, pacing.pace_of(3600, pacing.seconds(time.time()) + 3600, 15))
         stack.enter_context(pacing.timekeeping(broker.address, "t"))
-        nodes = stack.enter_context(MicroPythonNetwork("t", (1,), broker.address, sleep=SLEEP))
+        nodes = stack.enter_context(
+            MicroPythonNetwork("t", (1,), broker.address, sleep={"cap_s": 20, "hold": 2}, additions=sensed(5))
+        )
+        folder = nodes.node(1).folder
         driver.online((1,))
         driver.until(lambda: driver.statuses[1]["state"] == "asleep", "asleep")
         # It asks what time it is long before the hour is over: nothing is known of its oscillator yet.
         assert 60_000 < driver.statuses[1]["until_ms"] < 3_600_000
+        said = len(driver.all_statuses)
+
+        def stored() -> bytes:
+            return b"".join(file.read_bytes() for file in sorted(folder.glob("segments/*")))
+
+        driver.until(lambda: len(stored()) > 0, "readings on flash")
+        first = stored()
+        driver.until(lambda: len(stored()) > len(first), "more of them")
+        # Four wakes at least, and nobody has heard of one; nor was a boot counted.
+        assert (folder / "boots.txt").read_text() == "1"
+        assert {status["state"] for status in driver.all_statuses[said:]} <= {"asleep"}
+        assert nodes.failures() == []
+
+        before = stored()
         nodes.restart(1)
         driver.until(lambda: driver.statuses[1]["boot"] == 2, "the node is back")
+        assert stored().startswith(before)
         driver.until(lambda: driver.statuses[1]["state"] == "asleep", "asleep again")
+        assert driver.statuses[1]["nights"]["drift_ppm"] == 0
         assert nodes.failures() == []

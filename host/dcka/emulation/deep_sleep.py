@@ -60,9 +60,13 @@ class _Chip:
 sys.modules["machine"] = _Chip()
 if sys.modules["machine"].cause == 4:
     os.remove({asleep!r})
+    sys.path.insert(0, "wake")
     from dcka_device.waking import main
 
     main("")
+    sys.path.pop(0)
+    for name in [name for name in sys.modules if name.startswith("dcka_")]:
+        del sys.modules[name]
 """
 
 # What CPython, in which MicroPython runs, does at its end: it waits, and begins anew in the same process.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from dcka.emulation.errors import BuildError
-from dcka.firmware_files import BoardFile
+from dcka.firmware_files import WAKE_FOLDER, BoardFile
 from dcka.firmware_source import make_small, module_name, read
 
 BOOTED = (PurePosixPath("boot.py"), PurePosixPath("main.py"), PurePosixPath("trial.py"))
@@ -37,6 +37,11 @@ def prepare(files: Sequence[BoardFile]) -> Prepared:
     Without, or where that is no Python, somebody else may import them, and names stay.
     Raises `BuildError` with file and line.
     """
+    apart = [file for file in files if is_compiled(file) and file.path.parts[0] + "/" == WAKE_FOLDER]
+    if apart:
+        whole_program = prepare([file for file in files if file not in apart])
+        texts = {file.path: ast.unparse(_tree(file)) + "\n" for file in apart}
+        return Prepared({**whole_program.texts, **texts}, whole_program.names)
     paths = {module_name(str(file.path)): file.path for file in files if is_compiled(file)}
     trees = {module_name(str(file.path)): _tree(file) for file in files if is_compiled(file)}
     booted = [file.source.read_text("utf-8", "replace") for file in files if file.path in _ASKS]

@@ -10,6 +10,10 @@ Found = tuple[str, str, dict[str, Any], bool]
 """Of an event: kind, text, data, and whether it is bad."""
 
 
+LONG_MS = 60_000
+"""A sleep from here on is told with its length: it is no nap between two slots."""
+
+
 def seen(status: NodeStatus) -> tuple[object, ...]:
     """What makes a status news: a heartbeat and a nap between two slots are none, and of steps others tell."""
     state = "running" if status.state == ASLEEP else status.state
@@ -49,11 +53,16 @@ def status_event(status: NodeStatus, before: NodeStatus | None, retained: bool) 
         "retained": retained,
     }
     words = [f"node {status.node} {status.state}"]
+    if status.state == ASLEEP and status.until_ms >= LONG_MS:
+        data["until_ms"] = status.until_ms
+        words[0] += f" for {status.until_ms / 60_000:.0f} min"
     if retained:
         words.append("(retained)")
     if status.run and status.state in ("running", "asleep", "done"):
         words.append(f"run {status.run}")
-    if before is not None and before.boot != status.boot and status.online:
+    # Who has slept deeply begins anew, as it said it would.
+    woken = before is not None and before.state == ASLEEP
+    if before is not None and before.boot != status.boot and status.online and not woken:
         words.append(f"rebooted (boot {status.boot})")
     if status.online and (before is None or before.dataset != status.dataset):
         words.append(_holds(status))

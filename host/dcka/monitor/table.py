@@ -14,9 +14,10 @@ from dcka.monitor.progress import WITHOUT_SSD
 from dcka.monitor.run_lines import run_lines
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
-from dcka.monitor.status_words import held_words
+from dcka.monitor.status_words import LONG_MS, held_words
 from dcka.monitor.story import Stories
 from dcka.mqtt.readiness import named
+from dcka.mqtt.statuses import ASLEEP
 
 SHOWN_EVENTS = 8
 SHOWN_NODES = 40
@@ -120,7 +121,7 @@ def _row(node: int, view: NodeView, now: float, member: bool) -> list[Text]:
     state = view.state(now)
     return [
         Text(str(node)),
-        Text(state, style=STYLES.get(state, "")),
+        Text(state + _until(view, state, now), style=STYLES.get(state, "")),
         Text(str(figures.run or "")),
         Text(str(figures.step or "")),
         Text(f"{figures.rows:,}" if figures.rows else ""),
@@ -129,6 +130,15 @@ def _row(node: int, view: NodeView, now: float, member: bool) -> list[Text]:
         Text(counts(figures.dropped, 40)),
         Text(_remarks(view, now, member), style="yellow"),
     ]
+
+
+def _until(view: NodeView, state: str, now: float) -> str:
+    """Of a deep sleeper: when it will be back. How old a retained word is, nobody knows."""
+    until_ms = view.status.until_ms
+    if state != ASLEEP or until_ms < LONG_MS or view.live_at is None:
+        return ""
+    left_s = max(0.0, until_ms / 1000 - view.age(now))
+    return f", {left_s / 60:.0f} min left"
 
 
 def _kilobytes(heap: int, free: int) -> str:
