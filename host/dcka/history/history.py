@@ -236,30 +236,34 @@ class History:
             raise HistoryError(f"the history {self.name} cannot be read: {reason(error)}") from error
 
     def _run_of(self, row: Row[Any]) -> StoredRun:
-        unit, ssd = row.unit, row.ssd
+        """Of `_listing`. By place: of ten thousand rows, names would take as long as all the rest."""
+        *before, state, steps, ssd, converged, missing, reason, wall_s, verdict, _, name, unit = tuple[
+            Any, ...
+        ](row)
+        id_, uid, network, number, kind, k, nodes, dataset, begun_at, unseen, heard_at = before
         return StoredRun(
-            id=row.id,
-            uid=row.uid,
-            network=row.network,
-            number=row.number,
-            kind=row.kind,
-            k=row.k,
-            nodes=row.nodes,
-            dataset=row.dataset,
-            data=row.name or "",
-            begun_at=row.begun_at,
-            unseen=row.unseen,
-            heard_at=row.heard_at,
-            state=row.state,
-            step_count=row.steps,
-            ssd=None if ssd is None else ssd * (1.0 if unit is None else unit),
-            in_units=unit is not None,
-            converged=row.converged,
-            missing=() if row.missing == "[]" else tuple(json.loads(row.missing)),
-            reason=row.reason,
-            wall_s=row.wall_s,
-            verdict=row.verdict,
-            _history=self,
+            id_,
+            uid,
+            network,
+            number,
+            kind,
+            k,
+            nodes,
+            dataset,
+            name or "",
+            begun_at,
+            unseen,
+            heard_at,
+            state,
+            steps,
+            None if ssd is None else ssd * (1.0 if unit is None else unit),
+            unit is not None,
+            converged,
+            () if missing == "[]" else tuple(json.loads(missing)),
+            reason,
+            wall_s,
+            verdict,
+            self,
         )
 
 
