@@ -11,7 +11,7 @@ from run_network import equipped, planned
 
 from dcka.monitor import NetworkState
 from dcka.monitor.run_lines import SHOWN_CLUSTERS, run_lines
-from dcka.monitor.story import Stories
+from dcka.monitor.stories import Stories
 from dcka.monitor.table import StateTable
 from dcka.mqtt import Message
 from dcka.runs.controller import run

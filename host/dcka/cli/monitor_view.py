@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dcka.config import State
     from dcka.history import History
     from dcka.monitor import Event, NetworkState
-    from dcka.monitor.story import Stories, Story
+    from dcka.monitor.stories import Stories
+    from dcka.monitor.story import Story
 
 REFRESH_HZ = 4
 

@@ -15,7 +15,7 @@ from dcka.monitor.run_lines import run_lines
 from dcka.monitor.sparkline import sparkline
 from dcka.monitor.state import NetworkState, NodeView
 from dcka.monitor.status_words import LONG_MS, held_words
-from dcka.monitor.story import Stories
+from dcka.monitor.stories import Stories
 from dcka.mqtt.readiness import named
 from dcka.mqtt.statuses import ASLEEP
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dcka.monitor.story import Stories
+from dcka.monitor.stories import Stories
 from dcka.mqtt import Message
 
 
