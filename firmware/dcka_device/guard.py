@@ -92,6 +92,11 @@ class Guard:
             self._probation = None
         return _LOOK_MS
 
+    @property
+    def on_trial(self) -> bool:
+        """Whether this is a new version that has not joined yet."""
+        return self._probation is not None
+
     def end(self) -> None:
         """The program has ended."""
         for work in self.at_end:
@@ -124,6 +129,11 @@ def run(folder: str, last: str = "", back: "Callable[[str], None] | None" = None
                 guard.end()
             # Time to read it, and for Ctrl-C: a program that crashes at once would restart without a gap.
             time.sleep_ms(_PAUSE_MS)
+    except SystemExit:
+        # So an update restarts the board; what waits is on flash before.
+        if guard:
+            guard.end()
+        raise
     except KeyboardInterrupt:
         if guard:
             guard.end()

@@ -65,6 +65,11 @@ class Sensing:
         due: int = self.sampler.tick(self._clock(), self.time_s())
         return min(rest, due)
 
+    @property
+    def on_trial(self) -> bool:
+        """The guard's: whether this is a new version that has not joined yet."""
+        return bool(self._guard and self._guard.on_trial)
+
     def time_s(self) -> "int | None":
         """Seconds since 2020; None where the clock was never set."""
         second: int = int(time.time()) - self._begin_s

@@ -61,6 +61,7 @@ class Sleeping:
         self._down_at: int | None = self._began
         self._word = Word(self._night, "dcka/%s/" % settings["network"])
         self._busy_at: int | None = None
+        self._pieces = 0
         self._done_at: int | None = None
         # What has come of a run, and when that was last more.
         self._came = -1
@@ -107,7 +108,7 @@ class Sleeping:
             if self._down_at is None:
                 self._down_at = now
             self._up_at = None
-            if self._is_alone(now, self._down_at):
+            if self._is_alone(now, self._down_at) and not self._on_trial():
                 self._give_up()
                 self._sleep(now)
         return min(rest, _LOOK_MS)
@@ -119,10 +120,14 @@ class Sleeping:
         if self._link is None:
             self._link = link
             self._word.listen(link, node)
-        if link.up and not self._busy(now) and self._may_sleep(now):
+        if link.up and not self._on_trial() and not self._busy(now) and self._may_sleep(now):
             self._sleep(now)
 
     # ---- whether ----
+
+    def _on_trial(self) -> bool:
+        """A new version stays awake until it has joined or goes back: each wake would count as a start of it."""
+        return bool(self._guard and self._guard.on_trial)
 
     def _is_alone(self, now: int, since: int) -> bool:
         """Whether there has been no broker for as long as the battery has for it. Naps between slots don't count."""
@@ -161,7 +166,11 @@ class Sleeping:
                 return True
         rows, intake = node._rows, node._intake
         waits: bool = rows is not None and rows.number > node._newest
-        if not node.settled or waits or (intake is not None and intake.under_way):
+        # An update takes minutes: each message of it holds the node anew.
+        pieces: int = intake.update.heard if intake is not None and intake.update else 0
+        if pieces != self._pieces:
+            self._pieces, self._busy_at = pieces, now
+        if not node.settled or waits or pieces or (intake is not None and intake.under_way):
             if self._busy_at is None:
                 self._busy_at = now
             return bool(ticks.diff(now, self._busy_at) < _HOLD_MS)

@@ -28,6 +28,8 @@ class Updating:
         home = sys.path[0].strip("/") if sys.path else ""
         self._update: Update | None = None
         self._problem = ""
+        # Messages of it, for who would sleep: an update that goes on is worth staying awake.
+        self.heard = 0
         if not is_version(home):
             self._problem = NO_VERSIONS
             return
@@ -47,6 +49,7 @@ class Updating:
         MessageError for a malformed message.
         """
         start = False
+        self.heard += 1
         if self._update is None:
             answer = refusal(payload, self._problem)
         else:
