@@ -126,3 +126,14 @@ def test_a_deep_sleeper_is_shown_with_its_time_and_its_wake_is_no_reboot():
     assert not any("rebooted" in event.text for event in network.events)
     said(state="ready", boot=3, nonce=10)
     assert any("rebooted (boot 3)" in event.text for event in network.events)
+
+
+def test_a_tail_is_a_run_too_and_has_no_ssd():
+    state = NetworkState("net", (1, 2))
+    record = {"v": 1, "run": 4, "kind": "tail", "k": 3, "members": [1, 2], "root": 1, "dataset": "00" * 8}
+    state.take(0, Message("run", json.dumps(record).encode(), False, 0.0), 0.0)
+    step = {"v": 1, "run": 4, "node": 1, "step": 2, "ssd": 0, "flags": 0}
+    state.take(1, Message("step/1", json.dumps(step).encode(), False, 0.0), 0.0)
+    text = shown(state)
+    assert "run 4: tail, in which 2 nodes agree on how far is too far from a centre" in text
+    assert "  step 3" in text and "SSD" not in text

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcka.history.known import EVERYBODY
-from dcka.history.stored import Centres, Counts, StoredRun, StoredStep
+from dcka.history.stored import WITHOUT_SSD, Centres, Counts, StoredRun, StoredStep
 from dcka_core.messages import CONVERGED, FINAL
 
 
@@ -93,6 +93,6 @@ def _centres(run: StoredRun, levels: bytes) -> Centres:
     """K×n; of a run that clusters nothing, the numbers of its state."""
     n = int(run.run_record["n"])
     table = np.frombuffer(levels, dtype="<u2").reshape(-1, n)
-    if run.grid is None or run.kind in ("survey", "seeding", "score"):
+    if run.grid is None or run.kind in WITHOUT_SSD:
         return table.astype(np.float64)
     return run.grid.to_units(table)

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 Centres = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-WITHOUT_SSD = ("survey", "seeding", "score")
+WITHOUT_SSD = ("survey", "seeding", "score", "tail")
 """Kinds of run whose centres are no centres, and which have no SSD: docs/protocol.md, section 5."""
 
 

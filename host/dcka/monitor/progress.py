@@ -13,7 +13,8 @@ MOST_STEPS = 100_000
 SURVEY = "survey"
 SEEDING = "seeding"
 SCORE = "score"
-WITHOUT_SSD = (SURVEY, SEEDING, SCORE)
+TAIL = "tail"
+WITHOUT_SSD = (SURVEY, SEEDING, SCORE, TAIL)
 """Kinds of run that cluster nothing."""
 
 
@@ -34,7 +35,7 @@ class Step:
 @dataclass
 class RunProgress:
     """`number` 0: no run is known. `ssd`: by step, in the user's units where `in_units`, of the grid otherwise; with a
-    `scale`, in widths of the grid. A survey's and a seeding's are 0.
+    `scale`, in widths of the grid. Where nothing is clustered: 0.
 
     `points`: the readings of all. `done`: the members that have given their result. `steps`: by node, the step of its
     last commit. In `tree`: `root` and `epoch` as the last report has them, `scheduled` as the run has it, and
@@ -82,6 +83,8 @@ class RunProgress:
             )
         if self.kind == SCORE:
             return f"run {self.number}: score, in which {nodes} judge a clustering with K = {self.k}"
+        if self.kind == TAIL:
+            return f"run {self.number}: tail, in which {nodes} agree on how far is too far from a centre"
         return f"run {self.number}: {self.kind}, K = {self.k}, {nodes}"
 
     def begin(self, record: Mapping[str, Any]) -> bool:

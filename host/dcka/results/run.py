@@ -78,7 +78,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """ "tree", "gossip", "survey", "seeding" or "score"."""
+        """ "tree", "gossip", "survey", "seeding", "score" or "tail"."""
         return self.stored.kind
 
     @property

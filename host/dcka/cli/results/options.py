@@ -12,7 +12,7 @@ from dcka.errors import UsageError
 if TYPE_CHECKING:
     from dcka.history import History, StoredRun
 
-KINDS = ("tree", "gossip", "survey", "seeding", "score")
+KINDS = ("tree", "gossip", "survey", "seeding", "score", "tail")
 STATES = ("running", "finished", "partial", "failed", "unknown")
 
 

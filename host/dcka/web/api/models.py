@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 Table = list[list[float]]
-Kind = Literal["tree", "gossip", "survey", "seeding", "score"]
+Kind = Literal["tree", "gossip", "survey", "seeding", "score", "tail"]
 State = Literal["running", "finished", "partial", "failed", "unknown"]
 
 
