@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dcka.cli.history import Kept, history_options
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @network_option
 @broker_option
 @state_option
+@history_options
 @json_option
 def command(
     run: int | None,
@@ -59,6 +61,8 @@ def command(
     network: Path | None,
     broker: str | None,
     state: Path | None,
+    history: str | None,
+    no_history: bool,
     output: Output,
 ) -> int:
     """Find the readings that are farther from their centre than nearly all others.
@@ -83,9 +87,11 @@ def command(
     folder = state_of(config, state)
     clustering = _clustering(folder, run)
     with (
+        Kept(output, history, no_history) as kept,
         Connection(broker_of(config, folder, broker), config.network.name) as connection,
         RunView(output) as view,
     ):
+        view.handlers["ended"] = kept.take
         view.show(f"waiting for {len(config.ids)} nodes at {connection.url}")
         found = survey(connection, config.ids, READY_S if wait is None else wait, view.missing)
         dataset = record_of(found, folder, clustering.dataset, f"run {clustering.run} clustered")
