@@ -16,8 +16,8 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gates
-from dcka.emulation.lane import Lane
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
+from dcka.mqtt.lane import Lane
 
 # As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
 ENVELOPE = 96

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dcka.emulation.lane import Lane
 from dcka.emulation.shared import Members, SharedParts
+from dcka.mqtt.lane import Lane
 from dcka_core.errors import CoreError
 from dcka_core.record import read_run
 

@@ -60,17 +60,17 @@ class Lane:
 
     def read(self) -> bool:
         """Take the messages that are next; whether paho has to read too: there is something else, or the end."""
-        if self._peer is None or self._midway:
+        peer = self._peer
+        if peer is None or self._midway:
             return True
         try:
-            seen: bytes = self._peer.recv(_PIECE, socket.MSG_PEEK)
-        except OSError:
-            return True  # it finds out what it is
-        end, whole = self._told(seen)
-        if end:
+            seen: bytes = peer.recv(_PIECE, socket.MSG_PEEK)
+            end, whole = self._told(seen)
             left = end
             while left:
-                left -= len(self._peer.recv(left))
+                left -= len(peer.recv(left))
+        except OSError:
+            return True  # it finds out what it is
         if end == len(seen) and seen:
             return False
         self._midway = not whole
