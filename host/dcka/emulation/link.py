@@ -305,9 +305,9 @@ class Link:
         except UnicodeDecodeError:
             topic = b"\xff"  # as it was: nobody's topic
         length = 2 + len(topic) + len(message.payload)
-        self._heard(topic, bytes(message.payload), 1 + _varint_bytes(length) + length)
+        self._heard(topic, bytes(message.payload), 1 + _varint_bytes(length) + length, message.retain)
 
-    def _heard(self, topic: bytes, payload: bytes, length: int) -> None:
+    def _heard(self, topic: bytes, payload: bytes, length: int, _retained: bool) -> None:
         """A message has come, in a packet of so many bytes."""
         if length > self._largest:
             self.oversized += 1

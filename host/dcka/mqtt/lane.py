@@ -18,12 +18,12 @@ _MOST_TOPIC = 0xFFFF
 
 
 class Lane:
-    """One connection's. heard: called with (topic, payload, whole length of the packet) of each message.
+    """One connection's. heard: called with (topic, payload, whole length of the packet, whether it is retained) of each message.
 
     cut: the socket has taken a part of a packet; nobody may write before it has the rest.
     """
 
-    def __init__(self, heard: Callable[[bytes, bytes, int], None]) -> None:
+    def __init__(self, heard: Callable[[bytes, bytes, int, bool], None]) -> None:
         self._heard = heard
         self._peer: Any = None
         self._out = bytearray()
@@ -113,7 +113,7 @@ class Lane:
             topic_end = body + 2 + int.from_bytes(seen[body : body + 2], "big")
             if seen[at] | _RETAIN != _PUBLISH | _RETAIN or topic_end > end or length < 2:
                 return at, True
-            self._heard(seen[body + 2 : topic_end], seen[topic_end:end], end - at)
+            self._heard(seen[body + 2 : topic_end], seen[topic_end:end], end - at, bool(seen[at] & _RETAIN))
             at = end
         return at, True
 
