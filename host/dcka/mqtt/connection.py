@@ -25,6 +25,7 @@ from dcka.broker.encryption import broker_context
 from dcka.broker.probe import BrokerUnavailable
 from dcka.errors import DckaError
 from dcka.mqtt.lane import Lane
+from dcka.mqtt.statuses import read_object
 
 # A broker that is just starting is waited for; with what follows, a command ends within 15 s (await_broker says why).
 CONNECT_S = 8.0
@@ -60,6 +61,16 @@ class Message:
     payload: bytes
     retained: bool
     at: float
+
+    def record(self) -> dict[str, Any]:
+        """The payload as a JSON object of version 1, read once for all who ask, who change nothing in it.
+
+        Raises PayloadError.
+        """
+        known: dict[str, Any] | None = self.__dict__.get("_record")
+        if known is None:
+            known = self.__dict__["_record"] = read_object(self.payload)
+        return known
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ _MOST_TOPIC = 0xFFFF
 
 
 class Lane:
-    """One connection's. heard: called with (topic, payload, whole length of the packet, whether it is retained) of each message.
+    """One connection's. heard: called with (topic, payload, length of the packet, whether it is retained) of each.
 
     cut: the socket has taken a part of a packet; nobody may write before it has the rest.
     """
