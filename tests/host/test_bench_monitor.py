@@ -1,4 +1,4 @@
-"""The monitor's bench, with tiny numbers: all that is sent is stored, all that is stored is listed, the keys are there."""
+"""The monitor's bench, with tiny numbers: what is sent is stored, what is stored is listed, the keys are there."""
 
 from dcka.bench.monitor import listing
 from dcka.bench.monitor.listing import measure_listing
