@@ -1,5 +1,7 @@
 """What is read from a history is what the network has said, whoever has stored it, and however often."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from history_scene import T0, Heard, Writer, hand_over, recorded, told
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from dcka.check import check
 from dcka.history import Checked, NoSuchRun, Recorder, open_history, record_outcome
+from dcka.history.stored import iso
 from dcka.runs.outcome import decode_commit
 from dcka.runs.summary import summary
 
@@ -211,3 +214,8 @@ def test_a_run_in_whose_place_another_comes_has_failed_or_nobody_knows(history):
         at=T0 + 2,
     )
     assert (history.run(3).state, history.run(3).step_count, history.run(3).centroids) == ("failed", 0, None)
+
+
+@given(st.one_of(st.floats(0, 4e9), st.integers(0, 4 * 10**12).map(lambda ms: ms / 1000)))
+def test_a_time_is_written_as_datetime_writes_it(at):
+    assert iso(at) == datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

@@ -16,8 +16,8 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from dcka.emulation.gate import RETRY_CAP_S, RETRY_S, Gates
-from dcka.emulation.lane import Lane
 from dcka.emulation.loop import EVENT_READ, EVENT_WRITE, Loop
+from dcka.mqtt.lane import Lane
 
 # As on a board (firmware/dcka_device/link.py): a packet may be so many bytes longer than `max_message`.
 ENVELOPE = 96
@@ -305,9 +305,9 @@ class Link:
         except UnicodeDecodeError:
             topic = b"\xff"  # as it was: nobody's topic
         length = 2 + len(topic) + len(message.payload)
-        self._heard(topic, bytes(message.payload), 1 + _varint_bytes(length) + length)
+        self._heard(topic, bytes(message.payload), 1 + _varint_bytes(length) + length, message.retain)
 
-    def _heard(self, topic: bytes, payload: bytes, length: int) -> None:
+    def _heard(self, topic: bytes, payload: bytes, length: int, _retained: bool) -> None:
         """A message has come, in a packet of so many bytes."""
         if length > self._largest:
             self.oversized += 1

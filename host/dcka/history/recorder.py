@@ -4,9 +4,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -34,8 +33,7 @@ Say = Callable[[str, bool], None]
 """Called from the recorder's thread with a sentence, and whether it is bad."""
 
 
-@dataclass(frozen=True)
-class _Heard:
+class _Heard(NamedTuple):
     node: int
     message: Message
     events: tuple[Event, ...]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, case, func, select, update
@@ -38,6 +39,7 @@ class Store:
         self._insert: Any = (postgresql if engine.dialect.name == "postgresql" else sqlite).insert
         self._connection: Connection | None = None
         self._ids: dict[str, int] = {}
+        self._many: dict[tuple[str, ...], tuple[str, list[str] | None]] = {}
 
     def close(self) -> None:
         """Give the connection back."""
@@ -93,14 +95,26 @@ class Store:
         if not rows:
             return
         insert = self._insert(table)
-        if update:
-            keys = ["session", "kind", "began_at"]
-            insert = insert.on_conflict_do_update(
-                index_elements=keys, set_={name: insert.excluded[name] for name in update}
-            )
-        else:
-            insert = insert.on_conflict_do_nothing()
+        if not update:
+            self._put_many(connection, table, rows)
+            return
+        keys = ["session", "kind", "began_at"]
+        insert = insert.on_conflict_do_update(
+            index_elements=keys, set_={name: insert.excluded[name] for name in update}
+        )
         connection.execute(insert, rows)
+
+    def _put_many(self, connection: Connection, table: Table, rows: list[Row]) -> None:
+        """Thousands a second: straight to the driver, for SQLAlchemy looks at each value of each row."""
+        key = table.name, *rows[0]
+        known = self._many.get(key)
+        if known is None:
+            insert = self._insert(table).on_conflict_do_nothing()
+            compiled = insert.compile(dialect=self._engine.dialect, column_keys=list(rows[0]))
+            known = self._many[key] = str(compiled), compiled.positiontup
+        statement, names = known
+        values = list(map(itemgetter(*names), rows)) if names else rows
+        connection.exec_driver_sql(statement, values)
 
     def _put_session(self, connection: Connection, row: Row) -> None:
         insert = self._insert(schema.sessions)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,19 @@ WITHOUT_SSD = ("survey", "seeding", "score", "tail")
 
 def iso(at: float | None) -> str | None:
     """ISO 8601 in UTC, to the millisecond."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    if at is None:
+        return None
+    seconds = int(at // 1)
+    micros = round((at - seconds) * 1e6)  # as datetime rounds
+    if micros == 1_000_000:
+        seconds, micros = seconds + 1, 0
+    return f"{_second(seconds)}.{micros // 1000:03}+00:00"
+
+
+@lru_cache(maxsize=4096)
+def _second(at: int) -> str:
+    """Kept, for it is most of the work, and what is listed together has often happened together."""
+    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,7 +122,7 @@ class Transcriber:
         if kind == "commit":
             number, record = peek_run(message.payload), None
         else:
-            record = read_object(message.payload)
+            record = message.record()
             number = whole(record, "run")
         known = self._known.get(number)
         if known is None:

@@ -59,6 +59,7 @@ class RunProgress:
     scale: str = "one"
     _known: str = ""
     _unit: float = 1.0
+    _everyone: frozenset[int] = frozenset()
 
     @property
     def in_units(self) -> bool:
@@ -99,6 +100,7 @@ class RunProgress:
             return False
         self.number, self.kind, self.k, self.members = number, kind, k, members
         self.root, self.scheduled, self.epoch, self.missing = root, root, 0, set()
+        self._everyone = frozenset(members)
         self.points = points
         self.dataset = clean(record.get("dataset", ""), 16)
         self.ssd, self.done, self.steps, self._parts = {}, set(), {}, {}
@@ -121,14 +123,14 @@ class RunProgress:
     def take_step(self, node: int, record: Mapping[str, Any]) -> Step | None:
         """Step telemetry: the step, once it is known of the network; None before. Raises PayloadError."""
         run, step, part = whole(record, "run"), whole(record, "step"), whole(record, "ssd")
-        if run != self.number or node not in self.members or step in self.ssd or step > MOST_STEPS:
+        if run != self.number or node not in self._everyone or step in self.ssd or step > MOST_STEPS:
             return None
         unit = self._unit if self.in_units else 1.0
         if self.kind != "gossip":
             return self._take_root(node, record, step, part * unit)
         parts = self._parts.setdefault(step, {})
         parts[node] = part
-        if len(parts) < len(set(self.members)):
+        if len(parts) < len(self._everyone):
             return None
         self.ssd[step] = sum(parts.values()) * unit
         del self._parts[step]

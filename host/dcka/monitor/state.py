@@ -5,7 +5,7 @@ sent, and nobody knows when that was: it never makes a node look alive.
 """
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,15 +69,8 @@ class NetworkState:
     def take(self, node: int, message: Message, wall: float) -> list[Event]:
         """Take a message of `<kind>/<node>` in; `wall`: seconds since 1970. Raises PayloadError for a useless one."""
         kind = message.suffix.partition("/")[0]
-        handler = {
-            "status": self._take_status,
-            "run": self._take_run,
-            "dataset": self._take_dataset,
-            "step": self._take_step,
-            "commit": self._take_commit,
-            "result": self._take_result,
-        }.get(kind)
-        found = [] if handler is None else handler(node, message)
+        handler = _HANDLERS.get(kind)
+        found = [] if handler is None else handler(self, node, message)
         if kind != "status" and not message.retained and node in self.nodes:
             self.nodes[node].live_at = message.at
         self.tally.messages[kind] += 1
@@ -162,7 +155,7 @@ class NetworkState:
         return [("dataset", f"data set {name}: {rows:,} readings", data, False)]
 
     def _take_step(self, node: int, message: Message) -> list[Found]:
-        ended = self.run.take_step(node, read_object(message.payload))
+        ended = self.run.take_step(node, message.record())
         if ended is None:
             return []
         data: dict[str, Any] = {"run": self.run.number, "step": ended.number, "ssd": ended.ssd}
@@ -190,7 +183,7 @@ class NetworkState:
         return []
 
     def _take_result(self, node: int, message: Message) -> list[Found]:
-        record = read_object(message.payload)
+        record = message.record()
         run, steps, converged = record.get("run"), record.get("steps"), record.get("converged")
         if type(run) is not int or type(steps) is not int or type(converged) is not bool:
             raise PayloadError("no result")
@@ -209,3 +202,13 @@ class NetworkState:
         events = [Event(kind, text, wall, data, bad) for kind, text, data, bad in found]
         self.events.extend(events)
         return events
+
+
+_HANDLERS: Mapping[str, Callable[[NetworkState, int, Message], list[Found]]] = {
+    "status": NetworkState._take_status,
+    "run": NetworkState._take_run,
+    "dataset": NetworkState._take_dataset,
+    "step": NetworkState._take_step,
+    "commit": NetworkState._take_commit,
+    "result": NetworkState._take_result,
+}

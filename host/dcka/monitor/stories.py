@@ -40,9 +40,9 @@ class Stories:
         elif kind == "x":
             story.take_share(node, message.payload)
         elif kind == "step":
-            story.take_step(node, read_object(message.payload))
+            story.take_step(node, message.record())
         elif kind == "result":
-            story.take_result(node, read_object(message.payload), message.at)
+            story.take_result(node, message.record(), message.at)
 
     def _take_run(self, message: Message) -> None:
         record = read_object(message.payload) if message.payload else {}

@@ -24,6 +24,8 @@ from dcka.broker import BrokerUrl, NoAnswer, await_broker
 from dcka.broker.encryption import broker_context
 from dcka.broker.probe import BrokerUnavailable
 from dcka.errors import DckaError
+from dcka.mqtt.lane import Lane
+from dcka.mqtt.statuses import read_object
 
 # A broker that is just starting is waited for; with what follows, a command ends within 15 s (await_broker says why).
 CONNECT_S = 8.0
@@ -60,6 +62,16 @@ class Message:
     retained: bool
     at: float
 
+    def record(self) -> dict[str, Any]:
+        """The payload as a JSON object of version 1, read once for all who ask, who change nothing in it.
+
+        Raises PayloadError.
+        """
+        known: dict[str, Any] | None = self.__dict__.get("_record")
+        if known is None:
+            known = self.__dict__["_record"] = read_object(self.payload)
+        return known
+
 
 @dataclass(frozen=True)
 class Reconnected:
@@ -71,6 +83,20 @@ class Reconnected:
 def encoded(record: Mapping[str, object]) -> bytes:
     """A record as it travels: JSON without blanks, for a node has to hold it."""
     return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+class _Client(mqtt.Client):
+    """paho's, with its own thread, in which a lane takes what it can before paho reads the rest."""
+
+    def __init__(self, client_id: str, lane: Lane) -> None:
+        super().__init__(CallbackAPIVersion.VERSION2, client_id=client_id)
+        self._lane = lane
+
+    def loop_read(self, max_packets: int = 1) -> MQTTErrorCode:
+        """Read what has come; paho's loop calls it where something has."""
+        if self._lane.read():
+            return super().loop_read(max_packets)
+        return MQTTErrorCode.MQTT_ERR_SUCCESS
 
 
 class Connection:
@@ -96,7 +122,8 @@ class Connection:
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._limit = CONNECT_S if limit is None else limit
         self._prefix = f"dcka/{network}/" if prefix is None else prefix
-        self._messages: queue.Queue[Message | Reconnected] = queue.Queue(MAX_WAITING)
+        # The bound is ours: of the queues only this one is taken from without a lock of Python's for each message.
+        self._messages: queue.SimpleQueue[Message | Reconnected] = queue.SimpleQueue()
         self._changed = threading.Condition()
         self._filters: dict[str, None] = {}
         self._answers: dict[int, bool] = {}
@@ -106,9 +133,8 @@ class Connection:
         self._up = False
         self.refused_at: float | None = None
         self._closing = False
-        self._client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id=f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}"
-        )
+        self._lane = Lane(self._heard)
+        self._client = _Client(f"dcka-{network}-{role}-{uuid.uuid4().hex[:8]}", self._lane)
         self._client.connect_timeout = 3.0
         self._client.reconnect_delay_set(*RECONNECT_S)  # type: ignore[arg-type]  # it takes fractions too
         # paho writes a line for every packet (no payload, no password): only where somebody reads them.
@@ -120,6 +146,7 @@ class Connection:
         if url.username:
             self._client.username_pw_set(url.username, url.password)
         self._client.on_socket_open = self._on_socket_open
+        self._client.on_socket_close = self._on_socket_close
         self._client.on_connect = self._on_connect
         self._client.on_connect_fail = self._on_connect_fail
         self._client.on_disconnect = self._on_disconnect
@@ -272,6 +299,10 @@ class Connection:
     def _on_socket_open(self, _client: mqtt.Client, _data: Any, opened: Any) -> None:
         # Or small packets wait for the acknowledgement of the one before: some 40 ms a step.
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._lane.enter(opened)
+
+    def _on_socket_close(self, _client: mqtt.Client, _data: Any, _closed: Any) -> None:
+        self._lane.leave()
 
     def _on_connect(self, _client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
         if reason.is_failure:
@@ -329,22 +360,34 @@ class Connection:
         self._keep("", Reconnected(time.monotonic()))
 
     def _on_message(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
+        self._lane.boundary()
         try:
             topic = message.topic
         except UnicodeDecodeError:
             self.reject("?", "its topic is not UTF-8")
             return
+        self._came(topic, bytes(message.payload), message.retain)
+
+    def _heard(self, topic: bytes, payload: bytes, _length: int, retained: bool) -> None:
+        try:
+            name = topic.decode()
+        except UnicodeDecodeError:
+            self.reject("?", "its topic is not UTF-8")
+            return
+        self._came(name, payload, retained)
+
+    def _came(self, topic: str, payload: bytes, retained: bool) -> None:
         suffix = topic.removeprefix(self._prefix)
-        if len(message.payload) > MAX_PAYLOAD:
+        if len(payload) > MAX_PAYLOAD:
             self.reject(suffix, "oversize")
             return
-        self._keep(suffix, Message(suffix, bytes(message.payload), message.retain, time.monotonic()))
+        self._keep(suffix, Message(suffix, payload, retained, time.monotonic()))
 
     def _keep(self, suffix: str, arrived: Message | Reconnected) -> None:
-        try:
-            self._messages.put_nowait(arrived)
-        except queue.Full:
+        if self._messages.qsize() >= MAX_WAITING:
             self.reject(suffix, "too many")
+            return
+        self._messages.put(arrived)
 
     # ---- inside ----
 

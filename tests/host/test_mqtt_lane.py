@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dcka.emulation.lane import Lane
 from dcka.emulation.shared import Members, SharedParts
+from dcka.mqtt.lane import Lane
 from dcka_core.errors import CoreError
 from dcka_core.record import read_run
 
@@ -35,7 +35,7 @@ class Both:
 
     def __init__(self) -> None:
         self.mine, self.theirs = socket.socketpair()
-        self.heard: list[tuple[bytes, bytes, int]] = []
+        self.heard: list[tuple[bytes, bytes, int, bool]] = []
         self.lane = Lane(lambda *message: self.heard.append(message))
         self.lane.enter(self.mine)
 
@@ -76,13 +76,13 @@ def test_what_is_written_is_read(both: Both, size: int) -> None:
     sent = packet("dcka/n/x/0/3", payload[:size])
     both.theirs.sendall(sent)
     assert both.lane.read() is False
-    assert both.heard == [(b"dcka/n/x/0/3", payload[:size], len(sent))]
+    assert both.heard == [(b"dcka/n/x/0/3", payload[:size], len(sent), False)]
 
 
 def test_all_that_has_come_is_taken_up_to_what_is_paho_s(both: Both) -> None:
     both.theirs.sendall(packet("a", b"1") + packet("b", b"2", retain=True) + PING + packet("c", b"3"))
     assert both.lane.read() is True
-    assert [topic for topic, _, _ in both.heard] == [b"a", b"b"]
+    assert [(topic, retained) for topic, _, _, retained in both.heard] == [(b"a", False), (b"b", True)]
     assert both.mine.recv(2) == PING
     assert both.lane.read() is False
     assert both.heard[-1][:2] == (b"c", b"3")

@@ -18,12 +18,12 @@ _MOST_TOPIC = 0xFFFF
 
 
 class Lane:
-    """One connection's. heard: called with (topic, payload, whole length of the packet) of each message.
+    """One connection's. heard: called with (topic, payload, length of the packet, whether it is retained) of each.
 
     cut: the socket has taken a part of a packet; nobody may write before it has the rest.
     """
 
-    def __init__(self, heard: Callable[[bytes, bytes, int], None]) -> None:
+    def __init__(self, heard: Callable[[bytes, bytes, int, bool], None]) -> None:
         self._heard = heard
         self._peer: Any = None
         self._out = bytearray()
@@ -60,17 +60,17 @@ class Lane:
 
     def read(self) -> bool:
         """Take the messages that are next; whether paho has to read too: there is something else, or the end."""
-        if self._peer is None or self._midway:
+        peer = self._peer
+        if peer is None or self._midway:
             return True
         try:
-            seen: bytes = self._peer.recv(_PIECE, socket.MSG_PEEK)
-        except OSError:
-            return True  # it finds out what it is
-        end, whole = self._told(seen)
-        if end:
+            seen: bytes = peer.recv(_PIECE, socket.MSG_PEEK)
+            end, whole = self._told(seen)
             left = end
             while left:
-                left -= len(self._peer.recv(left))
+                left -= len(peer.recv(left))
+        except OSError:
+            return True  # it finds out what it is
         if end == len(seen) and seen:
             return False
         self._midway = not whole
@@ -113,7 +113,7 @@ class Lane:
             topic_end = body + 2 + int.from_bytes(seen[body : body + 2], "big")
             if seen[at] | _RETAIN != _PUBLISH | _RETAIN or topic_end > end or length < 2:
                 return at, True
-            self._heard(seen[body + 2 : topic_end], seen[topic_end:end], end - at)
+            self._heard(seen[body + 2 : topic_end], seen[topic_end:end], end - at, bool(seen[at] & _RETAIN))
             at = end
         return at, True
 
