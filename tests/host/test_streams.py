@@ -4,7 +4,7 @@ from array import array
 
 import numpy as np
 import pytest
-from bus_connection import BusConnection, HostBus, _BusTime
+from bus_connection import BusConnection, HostBus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,11 +93,9 @@ def sensed(node, end=NOW, shift=0):
 class Lab:
     """A host and its nodes; `now`: the wall clock, in seconds since 2020."""
 
-    def __init__(self, folder, monkeypatch):
+    def __init__(self, folder):
         self.taken = {node: Taken(sensed(node)) for node in NODES}
         self.bus = SensingBus(self.taken)
-        for module in ("mqtt.inbox", "runs.controller"):
-            monkeypatch.setattr(f"dcka.{module}.time", _BusTime(self.bus))
         self.connection = BusConnection(self.bus)
         self.state = State(folder / ".dcka")
         self.now = NOW
@@ -147,8 +145,8 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
-    return Lab(tmp_path, monkeypatch)
+def lab(tmp_path):
+    return Lab(tmp_path)
 
 
 def check_bits(lab, made):
