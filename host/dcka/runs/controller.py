@@ -159,6 +159,7 @@ class _Course:
                 f"{named(late)} did not take the rows of run {self._plan.number}: is a newer run known there?",
             )
         self._connection.unsubscribe("rows/+")
+        self._sleepers.tell(())
 
     def follow(self, limit_s: float) -> None:
         """Begin, and take in what comes, until all results are there or it makes no sense to wait on."""

@@ -256,7 +256,12 @@ class Stream:
             options |= {"centres": centres, "on_grid": True, "prior": self._prior(memory, window)}
             return plan(part.config, dataset, number, **options)
         if part.config.run.init == PLUS:
-            asked: Json = {"limit_s": self._limit_s, "await_sleepers": False, "on_event": self._tell, **options}
+            asked: Json = {
+                "limit_s": self._limit_s,
+                "await_sleepers": False,
+                "on_event": self._tell,
+                **options,
+            }
             return seeded_plan(self._connection, part.config, dataset, number, self._state, **asked)
         return plan(part.config, dataset, number, **options)
 
