@@ -43,7 +43,8 @@ def test_sampling_wakes_write_nothing_to_flash_between_two_syncs():
     hold = SETTINGS["sleep"]["hold"]
     with World() as world:
         world.live(3600)
-        quiet = syncs = rows = 0
+        quiet = syncs = 0
+        rows = len(world.readings())
         for _ in range(3 * hold):
             held, before = carry.read(machine.board.rtc).rota[7], flash(world)
             world.start()
@@ -55,7 +56,7 @@ def test_sampling_wakes_write_nothing_to_flash_between_two_syncs():
             elif after < held:
                 # What was held is there now, and this wake's own.
                 assert flash(world) != before
-                assert len(world.readings()) > rows + held
+                assert len(world.readings()) >= rows + held
                 syncs += 1
             rows = len(world.readings())
         assert syncs >= 2 and quiet >= 2 * (hold - 1), (syncs, quiet)
