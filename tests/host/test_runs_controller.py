@@ -6,6 +6,7 @@ import pytest
 from bus_connection import BusConnection, HostBus, host, retained
 from run_network import NODES, Story, ended, equipped, final, leaf_of, planned, unheard, will
 
+from dcka.mqtt.connection import encoded
 from dcka.mqtt.readiness import NotReady
 from dcka.runs.controller import dismiss, run
 from dcka.runs.outcome import Outcome
@@ -268,6 +269,41 @@ def test_a_node_that_comes_while_we_wait_is_in(host, kind, calm):
     gone_at = host.bus.now
     host.ask = late
     assert final(run(host, planned(data, schedule=kind))) == calm
+
+
+def test_a_member_that_sleeps_is_waited_for_and_people_are_told_for_how_long(host, kind, calm):
+    data = equipped(host)
+    status = {**json.loads(retained(host, "status/3")), "state": "asleep", "until_ms": 2_400_000}
+    host.bus.kill(3)
+    host.bus.publish("dcka/lab/status/3", encoded(status), True)
+    story = Story()
+    woken = []
+
+    def wake(event, data):
+        story(event, data)
+        if event == "waiting" and data["nodes"]:
+            # Asleep for 40 minutes, and its clock is 5 % slow.
+            host.bus.now += 2_520_000
+            host.bus.boot(3)
+            woken.append(3)
+
+    outcome = run(host, planned(data, schedule=kind), on_event=wake)
+    first, last = story.of("waiting")[0], story.of("waiting")[-1]
+    assert woken and first == {"nodes": [3], "reason": "node 3 sleeps for another 40 min"}
+    assert outcome.finished and final(outcome) == calm
+    assert last["nodes"] == []
+
+
+def test_without_waiting_for_sleepers_one_ends_the_run_before_it_begins(host, kind):
+    data = equipped(host)
+    status = {**json.loads(retained(host, "status/3")), "state": "asleep", "until_ms": 30_000}
+    host.bus.kill(3)
+    host.bus.publish("dcka/lab/status/3", encoded(status), True)
+    story = Story()
+    outcome = run(host, planned(data, schedule=kind), await_sleepers=False, on_event=story)
+    assert not outcome.finished and outcome.waiting == [3] and not story.of("begun")
+    assert outcome.reason == "node 3 sleeps for another 30 s, and is not waited for"
+    assert records(host, "run")[-1]["kind"] == "idle"
 
 
 def test_a_node_without_data_is_told_apart(host):

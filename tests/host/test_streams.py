@@ -1,10 +1,11 @@
 """A stream over a network of real cores in memory: windows, what is remembered, who takes part, and what is told."""
 
+import json
 from array import array
 
 import numpy as np
 import pytest
-from bus_connection import BusConnection, HostBus, _BusTime
+from bus_connection import BusConnection, HostBus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from dcka.anomalies import anomalies
 from dcka.config import State, from_mapping
 from dcka.config.durations import in_words, seconds
 from dcka.errors import DckaError, UsageError
+from dcka.mqtt.connection import encoded
 from dcka.mqtt.readiness import NotReady
 from dcka.reference import ReadingsWindow, tree_run
 from dcka.reference import remembered as remembered_exactly
@@ -93,15 +95,14 @@ def sensed(node, end=NOW, shift=0):
 class Lab:
     """A host and its nodes; `now`: the wall clock, in seconds since 2020."""
 
-    def __init__(self, folder, monkeypatch):
+    def __init__(self, folder):
         self.taken = {node: Taken(sensed(node)) for node in NODES}
         self.bus = SensingBus(self.taken)
-        for module in ("mqtt.inbox", "runs.controller"):
-            monkeypatch.setattr(f"dcka.{module}.time", _BusTime(self.bus))
         self.connection = BusConnection(self.bus)
         self.state = State(folder / ".dcka")
         self.now = NOW
         self.told = []
+        self.on_event = None
         for node in NODES:
             self.bus.add(node, None)
         self.bus.settle()
@@ -115,9 +116,14 @@ class Lab:
             config or configuration(),
             self.state,
             clock=lambda: self.now + EPOCH_S,
-            on_event=lambda kind, data: self.told.append((kind, data)),
+            on_event=self._take,
             **options,
         )
+
+    def _take(self, kind, data):
+        self.told.append((kind, data))
+        if self.on_event:
+            self.on_event(kind, data)
 
     def cluster(self, config=None, **options):
         return self.stream(config, **options).cluster()
@@ -136,24 +142,24 @@ class Lab:
             found.append(window.points(rows).points)
         return found
 
-    def expected(self, made):
+    def expected(self, made, k=2):
         """The reference's run."""
         record = made.outcome.record
-        given_centres = np.array(record["centres"]).reshape(2, 2) if "centres" in record else None
+        given_centres = np.array(record["centres"]).reshape(k, 2) if "centres" in record else None
         return tree_run(
-            self.points(made), made.outcome.members, 2, record["init"], record["seed"],
+            self.points(made), made.outcome.members, k, record["init"], record["seed"],
             made.dataset["extents"], record["max_steps"], given_centres, prior=record.get("prior"),
         )  # fmt: skip
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
-    return Lab(tmp_path, monkeypatch)
+def lab(tmp_path):
+    return Lab(tmp_path)
 
 
-def check_bits(lab, made):
+def check_bits(lab, made, k=2):
     """Every node holds the reference's centres, counts and SSD."""
-    wanted = lab.expected(made)
+    wanted = lab.expected(made, k)
     assert made.outcome.whole
     for node in made.outcome.members:
         commit = decode_commit(made.outcome, node)
@@ -235,6 +241,72 @@ def test_who_is_away_is_left_out_and_joins_the_next(lab):
     again = lab.cluster(ready_s=1.0)
     assert again.whole and len(again.outcome.members) == 4
     check_bits(lab, again)
+
+
+def asleep(lab, node, for_s=3600):
+    """The node has said that it sleeps deeply for so long, and hears nothing."""
+    status = {**json.loads(lab.bus.retained[f"dcka/lab/status/{node}"]), "state": "asleep"}
+    lab.bus.kill(node)
+    lab.bus.publish(f"dcka/lab/status/{node}", encoded({**status, "until_ms": 1000 * for_s}), True)
+
+
+def test_who_was_cut_off_in_the_last_run_is_let_go_for_the_next_window(lab):
+    lab.cluster()
+
+    def cut(kind, data):
+        if kind == "step" and data["step"] == 0 and 4 in lab.bus.nodes:
+            lab.kill(4)
+
+    lab.now += 60
+    lab.on_event = cut
+    torn = lab.cluster(configuration(run={"init": "local", "k": 3}))
+    assert torn.outcome.finished and 4 in torn.outcome.missing
+    # It is back, without a way to the others and back, and waits for them in the run that the broker keeps.
+    lab.bus.lose = lambda topic, node, payload: payload[:1] != b"{" and (node == 4 or topic.endswith("/4"))
+    for node in NODES:
+        lab.bus.retained.pop(f"dcka/lab/commit/{node}", None)
+
+    waits = []
+
+    def mend(kind, data):
+        if kind == "window":
+            lab.bus.settle()
+            waits.append(lab.bus.nodes[4].session is not None)
+            lab.bus.lose = None
+
+    lab.on_event = mend
+    lab.bus.boot(4)
+    lab.bus.settle()
+    assert lab.bus.nodes[4].session is not None and not lab.bus.nodes[4].session.done
+    lab.now += 60
+    made = lab.cluster(configuration(run={"k": 3}), ready_s=1.0)
+    assert waits == [False] and made.whole and made.part.config.ids == NODES
+    check_bits(lab, made, k=3)
+
+
+def test_who_sleeps_deeply_is_not_waited_for(lab):
+    lab.cluster()
+    asleep(lab, 4)
+    lab.now += 60
+    before = lab.connection.now()
+    made = lab.cluster(ready_s=1.0)
+    assert made.part.away == (4,) and sorted(made.outcome.members) == [1, 2, 3] and made.outcome.finished
+    assert lab.connection.now() - before < 60
+    lab.bus.boot(4)
+    lab.bus.settle()
+    lab.now += 60
+    assert lab.cluster(ready_s=1.0).whole
+
+
+def test_who_falls_asleep_with_its_points_made_holds_nobody_up(lab):
+    lab.cluster()
+    lab.on_event = lambda kind, data: asleep(lab, 4) if kind == "held" else None
+    lab.now += 60
+    before = lab.connection.now()
+    made = lab.cluster(ready_s=1.0)
+    assert not made.outcome.finished and made.outcome.waiting == [4]
+    assert made.outcome.reason == "node 4 sleeps for another 60 min, and is not waited for"
+    assert lab.connection.now() - before < 60
 
 
 def test_who_has_no_way_to_the_others_is_told(lab):

@@ -82,6 +82,7 @@ def find(
     reveal: int = 0,
     max_message: Mapping[int, int] | None = None,
     limit_s: float | None = None,
+    await_sleepers: bool = True,
     on_event: OnEvent | None = None,
 ) -> Outcome:
     """Run `number`, in which the nodes agree on the tail about the centres that `clustering` came to.
@@ -92,7 +93,7 @@ def find(
     made = plan_for(config, dataset, number, clustering, tail_ppm, reveal, max_message)
     if on_event is not None:
         on_event("tail", {"run": number, "reveals": reveals(reveal, len(made.members))})
-    outcome = run(connection, made, limit_s=limit_s, on_event=on_event)
+    outcome = run(connection, made, limit_s=limit_s, await_sleepers=await_sleepers, on_event=on_event)
     if not outcome.finished:
         raise NotFound(
             f"run {number}, in which the nodes agree on what is far away, did not finish: {outcome.reason}",

@@ -1,6 +1,5 @@
 """`dcka stream`: cluster what nodes sense, once or on a period."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from dcka.cli.options import (
     state_option,
 )
 from dcka.cli.output import Output
-from dcka.cli.until import told_to_end
+from dcka.cli.stream_period import DRIFTED
 from dcka.errors import DckaError, UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
     from dcka.streams.clustering import Clustering, Stream
 
 Json = dict[str, Any]
-
-DRIFTED = 3
-"""The exit code that --alarm gives a drift."""
-LOOK_S = 0.2
 
 
 @click.command(
@@ -94,7 +89,8 @@ def command(
     [stream] of network.toml names. It starts from the last centres, so it takes few steps; where a centre has moved far
     since, that is told. The window slides (--window); or with --half-life each reading counts once, and what was
     clustered before counts half as much after so long. A node that is away is left out, and joins the next one.
-    Clusterings begin at whole multiples of the period. Where the stream was is kept in the state folder, and each
+    Clusterings begin at whole multiples of the period, of which nodes with [sleep] deep = true are told, and wake for
+    them. Where the stream was is kept in the state folder, and each
     outcome, as dcka run keeps it.
 
     With --once and --json one object is printed; otherwise with --json an object a line: window, held, clustering,
@@ -114,14 +110,16 @@ def command(
     tail_ppm = None if anomalies is None else tail_ppm_of(anomalies)
     if anew:
         keep(folder, Memory(window=recall(folder).window))
-    way = _Way(config, folder, broker, limit, wait, tail_ppm, reveal, output)
+    way = Way(config, folder, broker, limit, wait, tail_ppm, reveal, output)
     if once:
         return _once(way, alarm, allow_partial)
-    return _again(way, lasting, alarm, allow_partial)
+    from dcka.cli.stream_period import again
+
+    return again(way, lasting, alarm, allow_partial)
 
 
 @dataclass
-class _Way:
+class Way:
     """How the clusterings of this call are made, and told of."""
 
     config: "Config"
@@ -174,7 +172,7 @@ class _Way:
         return found.record()
 
 
-def _once(way: _Way, alarm: bool, allow_partial: bool) -> int:
+def _once(way: Way, alarm: bool, allow_partial: bool) -> int:
     from dcka.cli.run_report import report
     from dcka.streams.summary import text
 
@@ -197,83 +195,3 @@ def _left_out(made: "Clustering", allow_partial: bool, output: Output) -> int:
         return 0
     output.say(f"note: without {named(without)}; who comes back joins the next one")
     return 0 if allow_partial else DckaError.exit_code
-
-
-def _again(way: _Way, lasting: str | None, alarm: bool, allow_partial: bool) -> int:
-    from dcka.config.checks import Unfit
-    from dcka.config.durations import in_words, seconds
-    from dcka.streams.memory import recall
-    from dcka.streams.pace import Pace
-    from dcka.streams.window import EPOCH_S
-
-    def now_s() -> int:
-        return int(time.time()) - EPOCH_S
-
-    try:
-        end = None if lasting is None else now_s() + seconds(lasting)
-    except Unfit:
-        raise UsageError(f'--for {lasting}: it must be a time such as "90s", "30m", "24h" or "7d"') from None
-    pace = Pace(way.config.stream.every, end)
-    told = _Told(way.output)
-    way.output.say(f"a clustering every {in_words(pace.every_s)}; Ctrl-C ends it")
-    due = pace.first(now_s(), recall(way.folder).until)
-    with told_to_end() as ended:
-        while not ended() and not pace.is_over(due):
-            if now_s() < due:
-                time.sleep(LOOK_S)
-                continue
-            due = pace.following(now_s()) if told.one(way) else pace.again(now_s())
-    return told.code(alarm, allow_partial)
-
-
-class _Told:
-    """What the clusterings of a period came to, told as it happens."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._made = self._failed = self._partial = self._drifted = 0
-
-    def one(self, way: _Way) -> bool:
-        """Make one, and tell of it; False where it failed and may be tried again."""
-        from dcka.streams.clustering import Skipped
-        from dcka.streams.summary import text
-
-        try:
-            made, record = way.make(self._event)
-        except Skipped as error:
-            self._event("skipped", {"reason": str(error)})
-            return True
-        except DckaError as error:
-            if isinstance(error, UsageError) and not self._made:
-                raise
-            # Later it is an embedded broker that is away, say, and comes back.
-            self._failed += 1
-            self._event("failed", {"reason": str(error)})
-            return False
-        self._made += 1
-        found = record.pop("anomalies", None)
-        self._partial += not made.whole
-        self._failed += not made.outcome.finished
-        self._event("clustering", record, text(record))
-        if record["drift"] and record["drift"]["drifted"]:
-            self._drifted += 1
-            self._event("drift", {"run": record["run"], **record["drift"]})
-        if found is not None:
-            self._event("anomalies", found)
-        return made.outcome.finished
-
-    def code(self, alarm: bool, allow_partial: bool) -> int:
-        """The exit code of all of them."""
-        if self._failed or (self._partial and not allow_partial):
-            return DckaError.exit_code
-        return DRIFTED if alarm and self._drifted else 0
-
-    def _event(self, kind: str, data: Json, words: str | None = None) -> None:
-        if self._output.json_mode:
-            self._output.line({"event": kind, **data})
-        elif kind == "clustering":
-            self._output.line(data, words)
-        elif kind in ("skipped", "failed"):
-            (self._output.warn if kind == "failed" else self._output.say)(f"{kind}: {data['reason']}")
-        elif kind == "anew":
-            self._output.say(f"note: the stream begins anew: {data['reason']}")

@@ -198,6 +198,14 @@ class Statuses:
         status = self.by_node.get(node)
         return status is not None and status.online and not self._overslept(status)
 
+    def sleeps_s(self, node: int) -> float:
+        """For how many seconds more the node sleeps, by its last word, if that was said when it came; 0 where it does
+        not, or has overslept."""
+        status = self.by_node.get(node)
+        if status is None or status.state != ASLEEP:
+            return 0.0
+        return max(0.0, status.until_ms / 1000 - (self._clock() - self._said_at[node]))
+
     def _overslept(self, status: NodeStatus) -> bool:
         if status.state != ASLEEP:
             return False

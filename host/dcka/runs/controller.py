@@ -31,6 +31,7 @@ from dcka.runs.collector import Collector
 from dcka.runs.identity import identified
 from dcka.runs.outcome import Outcome
 from dcka.runs.plan import SURVEY, TAIL, RunPlan, idle
+from dcka.runs.sleepers import Sleepers
 
 LIMIT_S = 120.0
 PREPARE_S = (
@@ -51,10 +52,12 @@ def run(
     *,
     limit_s: float | None = None,
     ready_s: float = READY_S,
+    await_sleepers: bool = True,
     on_event: OnEvent | None = None,
 ) -> Outcome:
     """Run `plan`, and return what it came to; where that is not within `limit_s`, an outcome that says why. The limit
-    is LIMIT_S where none is given, and longer where nodes keep slot time.
+    is LIMIT_S where none is given, and longer where nodes keep slot time. A member that sleeps deeply is waited for
+    until it has woken, beyond the limit; without `await_sleepers` one that sleeps ends the run before it begins.
 
     `on_event`: called with a kind and its data: "online" and "prepared" (`node`), "begun" (`run`, `members`),
     "step", "result", "event" (the node's JSON), "commit" (`node`, `step`, `final`), "waiting" (`nodes`, `reason`),
@@ -66,7 +69,7 @@ def run(
     if limit_s is None:
         limit_s = plan.longer(LIMIT_S)
     tell = on_event or (lambda kind, data: None)
-    course = _Course(connection, replace(plan, record=identified(plan.record)), tell)
+    course = _Course(connection, replace(plan, record=identified(plan.record)), tell, await_sleepers)
     course.await_members(ready_s)
     try:
         course.prepare(min(PREPARE_S + NODE_S * len(plan.members), limit_s))
@@ -88,7 +91,9 @@ def dismiss(connection: Channel, number: int, timeout: float = FAREWELL_S) -> No
 class _Course:
     """One run on its way."""
 
-    def __init__(self, connection: Channel, plan: RunPlan, on_event: OnEvent) -> None:
+    def __init__(
+        self, connection: Channel, plan: RunPlan, on_event: OnEvent, await_sleepers: bool = True
+    ) -> None:
         handlers = {
             "run": self._take_run,
             "rows": self._take_rows,
@@ -114,6 +119,8 @@ class _Course:
         self._missed_before: list[int] = []
         self._told: tuple[list[int], bool] = [], False
         self._absence = Absence(plan, self.inbox)
+        self._await_sleepers = await_sleepers
+        self._sleepers = Sleepers(self.inbox.statuses, on_event)
         self._again = Again(connection.now)
 
     # ---- the sequence ----
@@ -135,14 +142,15 @@ class _Course:
 
     def prepare(self, limit_s: float) -> None:
         """Give every member its rows, and wait until each says that it has them; who sleeps, once it has woken."""
-        known = [self.inbox.statuses.get(node) for node in self._members]
-        limit_s += max((status.until_ms for status in known if status is not None), default=0) / 1000
+        if self._await_sleepers:
+            limit_s += self._sleepers.longest_s(self._members)
         self._publish_rows()
+        self._look_at_sleepers()
         done = self.inbox.until(
             lambda: self._members <= self._prepared or bool(self._reason),
             limit_s,
             "status/+",
-            ask=self._publish_rows_again,
+            ask=self._prepare_again,
         )
         if not done:
             late = self._members - self._prepared
@@ -151,6 +159,7 @@ class _Course:
                 f"{named(late)} did not take the rows of run {self._plan.number}: is a newer run known there?",
             )
         self._connection.unsubscribe("rows/+")
+        self._sleepers.tell(())
 
     def follow(self, limit_s: float) -> None:
         """Begin, and take in what comes, until all results are there or it makes no sense to wait on."""
@@ -192,9 +201,17 @@ class _Course:
         for node in sorted(self._members - self._prepared):
             self._connection.publish(f"rows/{node}", self._plan.rows[node], retain=True)
 
-    def _publish_rows_again(self) -> None:
+    def _prepare_again(self) -> None:
         if self._again.due():
             self._publish_rows()
+        self._look_at_sleepers()
+
+    def _look_at_sleepers(self) -> None:
+        waiting = self._members - self._prepared
+        if self._await_sleepers:
+            self._sleepers.tell(waiting)
+        elif asleep := self._sleepers.among(waiting):
+            self._give_up(asleep, f"{self._sleepers.words(asleep)}, and is not waited for")
 
     def _restate(self) -> None:
         """After an outage: whatever the broker kept may be gone."""

@@ -85,6 +85,7 @@ def seed(
     distinct: int | None = None,
     limit_s: float | None = None,
     ready_s: float = READY_S,
+    await_sleepers: bool = True,
     on_event: OnEvent | None = None,
 ) -> Seeded:
     """Run `number`, in which the nodes draw K points.
@@ -95,7 +96,9 @@ def seed(
     made = plan_seeding(config, dataset_record, number, max_message=max_message, distinct=distinct)
     if on_event is not None:
         on_event("seeding", {"run": number, "reveals": revealed(config.run.k)})
-    outcome = run(connection, made, limit_s=limit_s, ready_s=ready_s, on_event=on_event)
+    outcome = run(
+        connection, made, limit_s=limit_s, ready_s=ready_s, await_sleepers=await_sleepers, on_event=on_event
+    )
     if not outcome.finished:
         raise NotSeeded(
             f"run {number}, in which the nodes draw the start, did not finish: {outcome.reason}", outcome
@@ -120,6 +123,7 @@ def seeded_plan(
     *,
     limit_s: float | None = None,
     ready_s: float = READY_S,
+    await_sleepers: bool = True,
     on_event: OnEvent | None = None,
     **options: Any,
 ) -> RunPlan:
@@ -131,6 +135,7 @@ def seeded_plan(
     plan_from(config, dataset_record, number + 1, None, **options)
     try:
         asked: dict[str, Any] = {"limit_s": limit_s, "ready_s": ready_s, "on_event": on_event}
+        asked["await_sleepers"] = await_sleepers
         seeded = seed(connection, config, dataset_record, number, **asked, **options)
     except NotSeeded as error:
         error.outcome.save(folder)

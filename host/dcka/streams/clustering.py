@@ -11,10 +11,10 @@ from dcka.errors import DckaError, UsageError
 from dcka.mqtt.connection import Connection, Message
 from dcka.mqtt.inbox import Inbox
 from dcka.mqtt.readiness import READY_S, NotReady, require_single
-from dcka.mqtt.statuses import NodeStatus, read_object, whole
+from dcka.mqtt.statuses import ASLEEP, NodeStatus, read_object, whole
 from dcka.runs.controller import OnEvent, run
 from dcka.runs.outcome import Outcome, decode_commit, greatest_holder
-from dcka.runs.plan import RunPlan, plan
+from dcka.runs.plan import RunPlan, idle, plan
 from dcka.runs.seed import PLUS, seeded_plan
 from dcka.runs.survey import Survey, next_number
 from dcka.streams.drift import Drift, drift
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 LAG_S = 2
 """A window ends so long before now: nodes' clocks are this close, and a reading is taken within it."""
 MADE_S = 20.0
-"""A node makes its points of 100,000 readings within it; who sleeps is waited for until it has woken."""
+"""A node makes its points of 100,000 readings within it."""
 
 
 class Skipped(DckaError):
@@ -110,6 +110,7 @@ class Stream:
         window = self._next(memory, number)
         # Before it is said: a number is never used twice, whatever ends this.
         keep(self._state, replace(self.memory, window=window.number))
+        self._end_last(inbox)
         held = self._await_held(inbox, window)
         dataset = window.dataset_record(self._config.network.name, held)
         part = part_of(self._config, held)
@@ -130,8 +131,9 @@ class Stream:
         keep_window(self._state, dataset, self._before(memory, window))
         made = self._plan(part, dataset, memory, window, found)
         outcome = run(
-            self._connection, made, limit_s=self._limit_s, ready_s=self._ready_s, on_event=self._tell
-        )
+            self._connection, made, limit_s=self._limit_s, ready_s=self._ready_s, await_sleepers=False,
+            on_event=self._tell,
+        )  # fmt: skip
         outcome.save(self._state)
         moved = self._remember(outcome, memory, window) if outcome.finished else None
         empty = tuple(node for node in part.config.ids if not held[node].rows)
@@ -146,7 +148,8 @@ class Stream:
         }
         outcome = find(
             self._connection, made.part.config, made.dataset, made.outcome.run + 1, made.outcome, tail_ppm,
-            reveal=reveal, max_message=room, limit_s=self._limit_s, on_event=on_event,
+            reveal=reveal, max_message=room, limit_s=self._limit_s, await_sleepers=False,
+            on_event=on_event,
         )  # fmt: skip
         outcome.save(self._state)
         return outcome
@@ -174,6 +177,14 @@ class Stream:
         statuses = inbox.statuses.by_node.values()
         return max([self._known["run"], *(number for one in statuses for number in (one.run, one.prepared))])
 
+    def _end_last(self, inbox: Inbox) -> None:
+        """Who was cut off in the last run, and has come back, shall not go on waiting for the others in it: it would
+        miss the window."""
+        last = self._last_number(inbox)
+        if last:
+            self._known["run"] = last + 1
+            self._connection.publish("run", idle(last + 1), retain=True)
+
     def _next(self, memory: Memory, newest: int) -> Window:
         stream = self._config.stream
         until = self.now_s() - LAG_S
@@ -185,7 +196,8 @@ class Stream:
         return Window(max(memory.window, self.memory.window, newest) + 1, max(0, since), until, self.range)
 
     def _await_held(self, inbox: Inbox, window: Window) -> dict[int, NodeStatus]:
-        """The statuses of those who have made their points of the window. Raises NotReady where nobody has."""
+        """The statuses of those who have made their points of the window, and are awake: who sleeps deeply would hold
+        the others up for as long as that. Raises NotReady where nobody has."""
         ids = self._config.ids
         self._connection.publish("window", window.record(), retain=True)
         self._tell("window", {"window": window.number, "since": window.since, "until": window.until})
@@ -194,15 +206,17 @@ class Stream:
             status = inbox.statuses.get(node)
             return status is not None and (status.dataset == window.dataset or bool(status.problem))
 
+        def awake(node: int) -> bool:
+            status = inbox.statuses.get(node)
+            return status is not None and status.state != ASLEEP and inbox.statuses.online(node)
+
         def there() -> bool:
-            """Whether all who are online have decided: those who are away may be waited for no longer."""
-            return all(decided(node) for node in ids if inbox.statuses.online(node)) and any(
-                map(decided, ids)
-            )
+            """Whether all who are awake have decided: those who are away may be waited for no longer."""
+            return all(decided(node) for node in ids if awake(node)) and any(map(decided, ids))
 
         # First all; then, where somebody is away, those who are there.
         made = inbox.until(lambda: all(map(decided, ids)), self._ready_s, "status/+")
-        if not made and any(inbox.statuses.online(node) for node in ids):
+        if not made and any(map(awake, ids)):
             inbox.until(there, MADE_S, "status/+")
         require_single(inbox.statuses, ids)
         statuses = {
@@ -211,7 +225,7 @@ class Stream:
         held = {
             node: status
             for node, status in statuses.items()
-            if status.dataset == window.dataset and inbox.statuses.online(node)
+            if status.dataset == window.dataset and awake(node)
         }
         if not held:
             said = [f"node {node} says: {one.problem}" for node, one in statuses.items() if one.problem]
@@ -242,7 +256,12 @@ class Stream:
             options |= {"centres": centres, "on_grid": True, "prior": self._prior(memory, window)}
             return plan(part.config, dataset, number, **options)
         if part.config.run.init == PLUS:
-            asked: Json = {"limit_s": self._limit_s, "on_event": self._tell, **options}
+            asked: Json = {
+                "limit_s": self._limit_s,
+                "await_sleepers": False,
+                "on_event": self._tell,
+                **options,
+            }
             return seeded_plan(self._connection, part.config, dataset, number, self._state, **asked)
         return plan(part.config, dataset, number, **options)
 
