@@ -100,6 +100,7 @@ class Node:
 
     def __init__(self):
         self.also = {}
+        self.others = {}
         self.session = None
         self.settled = False
         self.ledger = [0] * 7
@@ -185,7 +186,7 @@ class World:
         node, link = Node(), Link(self)
         inner = sensing.main(SETTINGS, None)
         part = sleeping.main(SETTINGS, inner)
-        part.parts(dict(SETTINGS), 1, node, None, night.now, None)
+        part.parts(dict(SETTINGS), 1, node, Parts(load=None), night.now, None)
         came_up = began = self.true_ms
         told = run_over = False
         while True:
