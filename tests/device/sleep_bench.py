@@ -99,7 +99,8 @@ class Node:
     """As much of a node as sleeping looks at."""
 
     def __init__(self):
-        self.also, self.others = {}, {}
+        self.also = {}
+        self.others = {}
         self.session = None
         self.settled = False
         self.ledger = [0] * 7

@@ -13,6 +13,7 @@ import serial
 from dcka.boards.emulated import EmulatedBoard
 from dcka.boards.emulated.image import VFS_OFFSET, micropython_image
 from dcka.boards.filesystem import read_littlefs
+from dcka.boards.transfer import digest
 from dcka.broker import open_broker
 from dcka.datasets import gaussians
 from dcka.emulation.micropython import available
@@ -103,6 +104,7 @@ def test_a_board_of_another_chip_is_left_as_it_is(folder):
 
 
 def test_a_file_for_one_node_for_its_owner_alone(folder):
+    write_network(folder, "mqtt://192.168.1.10:1883", '[wifi]\nssid = "house"\n[sleep]\ndeep = true')
     words = ("board", "image", "--image", "esp32c3.bin", "--node", "2", "--output", "node2.bin")
     told = record(dcka(folder, *words, "--data", "gaussians", "--json", DCKA_WIFI_PASSWORD="long enough"))
     file = folder / "node2.bin"
@@ -116,6 +118,10 @@ def test_a_file_for_one_node_for_its_owner_alone(folder):
     assert node["broker"]["host"] == "192.168.1.10"
     assert files["data.bin"] == gaussians(7, 2).data_file(2)
     assert told["folder"].encode() in files["main.py"]
+    # All of the version is there, also what it wakes with.
+    hashes = json.loads(files[f"{told['folder']}/version.json"])["files"]
+    assert {path: digest(files[f"{told['folder']}/{path}"]) for path in hashes} == hashes
+    assert "wake/dcka_device/waking.mpy" in hashes
 
 
 @pytest.mark.parametrize(

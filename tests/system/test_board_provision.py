@@ -12,7 +12,7 @@ from dcka.boards.joining import wait_until_joined
 from dcka.boards.provisioning import provision, wanted_version
 from dcka.boards.repl import open_repl
 from dcka.boards.secrets import Secrets
-from dcka.boards.transfer import BoardFull
+from dcka.boards.transfer import BoardFull, digest
 from dcka.boards.versions import WrongFileSystem, require_fit
 from dcka.broker import open_broker
 from dcka.config import from_mapping
@@ -176,6 +176,35 @@ def test_a_blank_board_becomes_a_node_that_joins(blank, config):
     assert (there.network, there.node, there.folder) == ("greenhouse", 3, f"/{version.folder}")
     assert there.hashes.keys() == set(version.tree())
     assert joined(blank, version).boot > came.boot
+
+
+def test_the_wake_folder_of_a_node_that_sleeps_deeply_comes_and_is_copied(blank):
+    def version(every_s):
+        device = {"driver": "bme280", "sda": 21, "scl": 22, "columns": {"temperature": 2}}
+        sections = {
+            "network": {"name": "field", "broker": "mqtt://192.168.1.10"},
+            "sensors": {"devices": [device], "every_s": every_s},
+            "sleep": {"deep": True},
+        }
+        return wanted_version(from_mapping(sections), 3, "x64", Secrets())
+
+    def is_there(version):
+        hashes = read_installed(repl).hashes
+        return all(hashes.get(path) == digest(content) for path, content in version.tree().items())
+
+    first, second = version(60), version(30)
+    wake = {path for path in first.files if path.startswith("wake/")}
+    assert {"wake/dcka_device/waking.mpy", "wake/dcka_device/sensors/bme280.mpy"} <= wake
+    with open_repl(blank.port) as repl:
+        done = provision(repl, first)
+        assert wake <= {*done.sent, *done.copied} and is_there(first)
+        changed = provision(repl, second)
+        assert changed.sent == ["version.json", "node.json", "main.py"]
+        assert wake <= set(changed.copied) and is_there(second)
+        # One of them, damaged on flash in both versions, is what travels, and nothing else.
+        repl.run(f"open('/{second.folder}/wake/dcka_device/waking.mpy','w').close()")
+        repl.run(f"open('/{first.folder}/wake/dcka_device/waking.mpy','w').close()")
+        assert provision(repl, second).sent == ["wake/dcka_device/waking.mpy"] and is_there(second)
 
 
 def test_a_version_that_crashes_is_told_with_its_last_line(blank, config):

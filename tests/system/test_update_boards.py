@@ -35,8 +35,44 @@ WISHES = Wishes(join_s=LIMIT_S, patience_s=LIMIT_S)
 PLANTED = b"raise ValueError('planted')\n"
 
 
-def network(broker, nodes=1, **changes):
+# What a chip has for deep sleep, in front of an emulated board's boot.py; its sleeps are not waited for.
+CHIP = b"""
+import os, sys
+
+class _Memory:
+    def memory(self, *content):
+        if content:
+            with open("rtc.bin", "wb") as file:
+                file.write(content[0])
+            return
+        try:
+            with open("rtc.bin", "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
+
+class _Chip:
+    PWRON_RESET = 1
+    DEEPSLEEP_RESET = 4
+    RTC = _Memory
+
+    def reset_cause(self):
+        return self.cause
+
+    def deepsleep(self, ms):
+        open("asleep", "w").close()
+        sys.exit()
+
+_Chip.cause = 4 if "asleep" in os.listdir() else 1
+if _Chip.cause == 4:
+    os.remove("asleep")
+sys.modules["machine"] = _Chip()
+"""
+
+
+def network(broker, nodes=1, deep=False, **changes):
     sections = {
+        "sleep": {"deep": deep},
         "network": {"name": NETWORK, "nodes": nodes, "broker": str(broker)},
         "topology": {"kind": "complete"},
         "update": {**LIMITS, **changes},
@@ -49,14 +85,15 @@ def march():
 
 
 @contextlib.contextmanager
-def boards_of(folder, broker, nodes=1):
+def boards_of(folder, broker, nodes=1, deep=False):
     """Boards that are nodes of the network and have joined: id → board."""
-    config = network(broker, nodes)
+    config = network(broker, nodes, deep)
     with contextlib.ExitStack() as stack:
         boards = {}
         for node in config.ids:
             version = wanted_version(config, node, march(), Secrets(update=KEY))
             files = {path.strip("/"): content for path, content in version.tree().items()}
+            files["boot.py"] = (CHIP if deep else b"") + files["boot.py"]
             mac = f"24:0a:c4:00:00:{node:02x}"
             place = folder / f"board{node}"
             boards[node] = stack.enter_context(EmulatedBoard(place, mac=mac, extra_files=files))
@@ -135,6 +172,36 @@ def test_a_board_gets_a_new_version_from_the_command_line(tmp_path, monkeypatch,
     settings = json.loads(files[f"fw-{told['version']}/node.json"])
     assert settings["update"] == {"stay_s": 1, "limit_s": 30} and settings["node"] == 1
     assert not {"main.old", "trial.txt", "rolled.txt"} & files.keys()
+
+
+def test_what_a_deeply_sleeping_node_wakes_with_is_copied_and_mended(tmp_path):
+    """The folder `wake`: made on the board, copied where it is equal, sent where it is not."""
+    with running("embedded") as broker, boards_of(tmp_path, broker.address, deep=True) as boards:
+        config = network(broker.address, deep=True, stay_s=2)
+        path = "wake/dcka_device/waking.mpy"
+        planned = {}
+
+        def new(node, facts):
+            planned["version"] = version = air_version(config, node, facts["mpy"])
+            planned["signed"] = signed(version, NETWORK, node, facts["counter"] + 1, KEY)
+            return version
+
+        board = boards[1]
+        board.power_off()
+        [home] = {name.partition("/")[0] for name in board.files() if name.startswith("fw-")}
+        board.put_files({f"{home}/{path}": b"not what it was"})
+        board.power_on()
+        assert started(board)
+        done = rolled_out(broker.address, [1], new)
+        assert done.ok and done.nodes[1].state is State.JOINED, done
+        board.power_off()
+        files = board.files()
+    version = planned["version"]
+    wake = {name for name in version.files if name.startswith("wake/")}
+    assert path in wake and wake < set(planned["signed"].paths)
+    assert {name: files[f"fw-{version.version}/{name}"] for name in version.files} == dict(version.files)
+    # Damaged in the version before: so this one travelled, besides config.json and version.json.
+    assert (done.nodes[1].sent, done.nodes[1].copied) == (3, len(version.files) - 3)
 
 
 def test_broken_versions_go_back_and_the_others_are_spared(tmp_path):

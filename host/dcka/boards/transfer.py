@@ -9,6 +9,7 @@ import re
 from binascii import b2a_base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from dcka.boards import board_code
 from dcka.boards.errors import BoardError
@@ -87,7 +88,8 @@ def room(repl: Repl) -> Room:
 def needed(files: Mapping[str, bytes], block: int) -> int:
     """The bytes of flash that new files take at most, in whole blocks, with their folders."""
     blocks = sum(-(-len(content) // (block - _POINTER_BYTES)) for content in files.values())
-    folders = {path.rpartition("/")[0] for path in files}
+    # All above a file: on a new version's way, none of them is there yet.
+    folders = {str(folder) for path in files for folder in PurePosixPath(path).parents}
     return (blocks + len(folders) * _FOLDER_BLOCKS + _SPARE_BLOCKS) * block
 
 

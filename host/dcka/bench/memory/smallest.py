@@ -63,7 +63,9 @@ def passes(case: str, heap_kb: int, times: int = TIMES) -> dict[str, int] | None
                 raise BenchError(f"{case} on {heap_kb} KB: {sentences}")
             return None
         if not report.passed:
-            raise BenchError(f"{case} on {heap_kb} KB ended without PASS, and no node had crashed")
+            acts = report.acts
+            became = ", ".join(f"{kind} {acts[kind].word if kind in acts else 'not made'}" for kind in kinds)
+            raise BenchError(f"{case} on {heap_kb} KB ended without PASS, and no node had crashed: {became}")
         for kind, act in report.acts.items():
             most[kind] = max(most.get(kind, 0), int(act.summary["heap_bytes"]))
     return most
