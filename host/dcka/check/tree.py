@@ -11,8 +11,8 @@ from dcka_core.messages import CONVERGED, Commit
 
 
 def check_tree(subject: Subject, found: Findings, beside: bool = True) -> None:
-    """Compare every node's final commit with the reference's; then set the outcome `beside` float64 K-means, where it is
-    asked for.
+    """Compare every node's final commit with the reference's; then set the outcome `beside` float64 K-means, where
+    that is asked for.
 
     Where nodes were missing, the reference is replayed with those who were there, step by step.
     """
