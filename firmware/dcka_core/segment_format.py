@@ -64,13 +64,15 @@ def rows(
         row[index] = 0
     while at < end:
         for index in range(width):
-            word = shift = 0
-            while True:
+            # Most differences have one byte.
+            byte = body[at]
+            at += 1
+            word = byte & 0x7F
+            shift = 7
+            while byte >= 0x80:
                 byte = body[at]
                 at += 1
                 word |= (byte & 0x7F) << shift
-                if byte < 0x80:
-                    break
                 shift += 7
             row[index] += -(word + 1 >> 1) if word & 1 else word >> 1
         if since_s <= row[0] < until_s:

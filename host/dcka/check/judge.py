@@ -31,6 +31,8 @@ def check(
     seeded: Outcome | None = None,
     chosen: Chosen | None = None,
     streamed: Streamed | None = None,
+    *,
+    beside: bool = True,
 ) -> Verdict:
     """Whether the nodes came to what the reference says they have to.
 
@@ -39,7 +41,8 @@ def check(
     is CKA's. A run that did not finish, or is of another data set, fails. Whatever is wrong with an outcome is a
     reason in the verdict; nothing is raised. `surveyed`: where the nodes agreed on the grid by themselves; `seeded`:
     where they drew the start; `chosen`: how K was found; `streamed`: of a stream, what it took over, and the readings.
-    What fails there makes the run fail that went by it.
+    What fails there makes the run fail that went by it. `beside`: whether a tree's run is set beside float64 K-means,
+    too, which is told and is no condition.
     """
     found = Findings(outcome.kind)
     found.figures["survey"] = found.figures["seeding"] = found.figures["choice"] = None
@@ -61,7 +64,7 @@ def check(
     if whole is not None and streamed is not None:
         check_stream(whole, streamed, found)
     if whole is not None and whole.run.kind == "tree":
-        check_tree(whole, found)
+        check_tree(whole, found, beside)
     elif whole is not None:
         check_gossip(whole, found)
     for node, said in struck.items():

@@ -113,6 +113,7 @@ def _fits(run: Run, outcome: Outcome, dataset: Dataset, found: Findings) -> bool
 def final_commits(subject: Subject, found: Findings) -> dict[int, Commit]:
     """Each node's final commit; what is missing, broken or not final is a failure."""
     commits: dict[int, Commit] = {}
+    units: dict[bytes, NDArray[np.float64]] = {}
     there = [node for node in subject.ids if node not in subject.outcome.absent]
     for node in there:
         try:
@@ -129,7 +130,12 @@ def final_commits(subject: Subject, found: Findings) -> dict[int, Commit]:
         if commit.sender != node:
             found.fail(f"node {node}: its commit was made by node {commit.sender}")
         commits[node] = commit
-        found.centres[node] = subject.dataset.grid.to_units(subject.table(commit.centres))
+        table = subject.table(commit.centres)
+        # Exact fractions, and the same ones at all nodes of a tree: reckoned once.
+        key = table.tobytes()
+        if key not in units:
+            units[key] = subject.dataset.grid.to_units(table)
+        found.centres[node] = units[key]
     silent = [node for node in there if node not in subject.outcome.results]
     if silent:
         found.fail(f"no result came from {named(silent)}")

@@ -10,8 +10,9 @@ from dcka.reference import TreeRun, tree_run
 from dcka_core.messages import CONVERGED, Commit
 
 
-def check_tree(subject: Subject, found: Findings) -> None:
-    """Compare every node's final commit with the reference's; then set the outcome beside float64 K-means.
+def check_tree(subject: Subject, found: Findings, beside: bool = True) -> None:
+    """Compare every node's final commit with the reference's; then set the outcome `beside` float64 K-means, where
+    that is asked for.
 
     Where nodes were missing, the reference is replayed with those who were there, step by step.
     """
@@ -38,10 +39,10 @@ def check_tree(subject: Subject, found: Findings) -> None:
     whose = "the replay" if missing else "the reference"
     found.hold(f"{same} of {len(subject.ids)} nodes hold {whose}'s centres, counts and SSD, bit for bit")
     found.hold(_steps(reference, whose))
-    if len(commits) == len(subject.ids) and not missing:
+    if beside and len(commits) == len(subject.ids) and not missing:
         centres = {node: subject.table(commit.centres) for node, commit in commits.items()}
-        beside = beside_cka(subject, reference, centres, reference.converged, len(reference.steps))
-        tell_beside(subject, beside, found)
+        cka = beside_cka(subject, reference, centres, reference.converged, len(reference.steps))
+        tell_beside(subject, cka, found)
 
 
 def _replayed(subject: Subject, commits: dict[int, Commit], found: Findings) -> TreeRun | None:

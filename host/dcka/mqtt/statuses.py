@@ -1,5 +1,6 @@
 """What the nodes say of themselves on `status/<i>`: read with care, and the newest of each kept."""
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -91,6 +92,8 @@ def wholes(record: Mapping[str, Any], name: str, default: Iterable[int] | None =
     return values
 
 
+# What is retained comes anew to each who subscribes: a status is read once, and is nobody's to change.
+@functools.lru_cache(maxsize=2048)
 def read_status(node: int, payload: bytes) -> NodeStatus:
     """The status that came on the topic of `node`. Raises PayloadError with the reason it is none."""
     record = read_object(payload)

@@ -40,7 +40,7 @@ def reports(path: Path) -> Iterator[tuple[int, int, int, float]]:
     try:
         with gzip.open(path, "rt", encoding="ascii") as stream:
             for line in stream:
-                ts, _, _, node, heard, register, _ = (int(word) for word in line.split())
+                ts, _, _, node, heard, register, _ = map(int, line.split())
                 yield ts, node, heard, float(register - RSSI_OFFSET_DBM)
                 read += 1
     except (OSError, EOFError, ValueError, zlib.error) as error:

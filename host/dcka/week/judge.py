@@ -28,7 +28,7 @@ def judge(
     lacking = [node for node, rows in windows.items() if rows is None]
     if lacking:
         return WRONG, f"nodes {lacking} took part with points that they never made"
-    verdict = check(outcome, _dataset(columns, grid, windows, bytes.fromhex(outcome.dataset)))
+    verdict = check(outcome, _dataset(columns, grid, windows, bytes.fromhex(outcome.dataset)), beside=False)
     if verdict.word == "FAIL":
         return WRONG, "; ".join(verdict.reasons)
     return (PARTIAL if verdict.partial else EXACT), "; ".join(verdict.reasons)

@@ -1,6 +1,8 @@
 """A simulated board: what it keeps when its program ends, its power, and its program's lives one after the other."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 from dcka.emulation.flash import MemoryFlash
 from dcka.emulation.virtual.awake import Awake
@@ -8,7 +10,7 @@ from dcka.emulation.virtual.life import Life
 from dcka.emulation.virtual.meter import Meter
 from dcka.emulation.virtual.oscillator import Oscillator
 from dcka.emulation.virtual.segment_files import PowerCut, SegmentFiles
-from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S, Call
+from dcka.emulation.virtual.timeline import US_PER_MS, US_PER_S
 from dcka.emulation.virtual.versions import BrokenVersion, Versions
 from dcka.emulation.virtual.world import World
 from dcka.energy import topic_bytes
@@ -101,7 +103,7 @@ class Board:
         self.meter.wakes += 1
         life = self._life = Life(self.world.timeline, self._guarded)
         self.meter.bare_ms += START_MS
-        life.after(START_MS * US_PER_MS, lambda: self._begin(life))
+        life.after(START_MS * US_PER_MS, self._begin, life)
 
     def restart(self) -> None:
         """The program ends itself, for another one to start: RTC memory begins anew."""
@@ -131,10 +133,10 @@ class Board:
             self.awake.close()
             self.awake = None
 
-    def _guarded(self, call: Call) -> None:
+    def _guarded(self, call: Callable[..., None], *arguments: Any) -> None:
         """The power may go in the midst of a write; a fault of the program ends it visibly, and it starts again."""
         try:
-            call()
+            call(*arguments)
         except PowerCut:
             self.power_off()
             self.world.timeline.after(RESTART_S * US_PER_S, self.power_on)

@@ -28,6 +28,11 @@ class Session:
     open: bool = True
     arrives_us: int = 0
 
+    def take(self, suffix: str, payload: bytes, retained: bool) -> None:
+        """A message is there; it is for nobody where the connection has ended meanwhile."""
+        if self.open:
+            self.deliver(suffix, payload, retained)
+
 
 class Broker:
     """One network's topics, without their prefix. A filter is a topic, or ends in `/+`.
@@ -72,7 +77,7 @@ class Broker:
         """The client is gone without a word: its will comes when the keepalive has passed, unless it is back before."""
         session.deliver = _nobody
         session.on_lost = _nothing
-        self._timeline.after(KEEPALIVE_S * 3 * US_PER_S // 2, lambda: self._give_up(session))
+        self._timeline.after(KEEPALIVE_S * 3 * US_PER_S // 2, self._give_up, session)
 
     def _give_up(self, session: Session) -> None:
         if session.open and self._sessions.get(session.client) is session:
@@ -138,8 +143,10 @@ class Broker:
             self.retained[suffix] = payload
         elif retain:
             self.retained.pop(suffix, None)
-        hearers = dict(self._hearers.get(suffix, {}))
-        hearers.update(self._hearers.get(f"{suffix.rpartition('/')[0]}/+", {}))
+        hearers = self._hearers.get(suffix, {})
+        wild = self._hearers.get(f"{suffix.rpartition('/')[0]}/+")
+        if wild:
+            hearers = {**hearers, **wild}
         now_s, reached = self._timeline.now_s, []
         for client in sorted(hearers):
             delays = self._air.delays_us(sender, client, suffix, now_s)
@@ -155,15 +162,11 @@ class Broker:
         return [known for known in self.retained if known.rpartition("/")[0] == wanted[:-2]]
 
     def _deliver(self, session: Session, suffix: str, payload: bytes, retained: bool, delay_us: int) -> None:
-        def arrive() -> None:
-            if session.open:
-                session.deliver(suffix, payload, retained)
-
         # TCP keeps the order of what has not been held up by the air.
         arrives = self._timeline.now_us + delay_us
         if delay_us < _HELD_UP_US:
             arrives = session.arrives_us = max(arrives, session.arrives_us)
-        self._timeline.at(arrives, arrive)
+        self._timeline.at(arrives, session.take, suffix, payload, retained)
 
 
 _HELD_UP_US = 100_000

@@ -68,7 +68,7 @@ class VirtualChannel:
         """Let the network live until something comes, or `timeout` s of its time are over."""
         if not self._arrived and timeout > 0:
             until = self._timeline.now_us + max(1, round(timeout * US_PER_S))
-            self._timeline.run_until(until, lambda: bool(self._arrived))
+            self._timeline.run_until(until, self._arrived.__len__)
         return self._arrived.popleft() if self._arrived else None
 
     def reject(self, suffix: str, reason: str) -> None:

@@ -83,7 +83,7 @@ class Online:
         will = self.core.will()
         session = self._world.broker.connect(
             self._board.id,
-            lambda suffix, payload, retained: life.now(lambda: self._receive(suffix, payload)),
+            lambda suffix, payload, retained: life.now(self._receive, suffix, payload),
             lambda: life.now(self._lost),
             (will[0].removeprefix(self._prefix), will[1].encode()),
         )
@@ -157,7 +157,7 @@ class Online:
         if due is not None and due != self._armed:
             self._armed = due
             wait_us = max(0, ticks.diff(due, self._awake.ticks())) * US_PER_MS
-            self._awake.life.after(self._board.oscillator.true_us(wait_us), lambda: self._ring(due))
+            self._awake.life.after(self._board.oscillator.true_us(wait_us), self._ring, due)
         session = self.core.session
         if session is not None and session.done and session.run.number > self._before:
             self.took_part = True

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 # Looked at no more often than this, in our seconds: a look costs as much as an event.
 LOOK_S = 0.02
+# A person sees no more; a progress bar costs as much as a handful of events.
+TELL_S = 0.2
 
 
 class Pace:
@@ -30,7 +32,7 @@ class Pace:
     def __call__(self, now_s: float) -> None:
         """Simulated time is about to be `now_s`."""
         now = self._clock()
-        if now - self._told >= LOOK_S:
+        if now - self._told >= TELL_S:
             self._told = now
             self._tell(now_s)
         if self._scale is not None:
