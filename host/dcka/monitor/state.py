@@ -134,7 +134,7 @@ class NetworkState:
             view.counters.take(status)
         elif not message.retained and view.offline_at is None:
             view.offline_at = message.at
-        if before is not None and seen(before) == seen(status):
+        if before is not None and (status.dropped is before.dropped or seen(before) == seen(status)):
             return []
         return [status_event(status, before, message.retained)]
 

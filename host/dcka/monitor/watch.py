@@ -64,7 +64,7 @@ def watch(
 ) -> None:
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
-    `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
+    `on_events` is called where something happened, and after what came together and in pauses, then with no events. An outage of the broker is an event,
     and so is its end. `guard` is held whenever the state changes, for other threads that look at it. `listener` is
     told first, and `tap` with the state. Raises NotAllowed where the broker is there, and refuses the user that it had
     let in.
@@ -152,7 +152,8 @@ class _Watch:
             self._take_tapped(node, message)
         if self._listener is not None:
             self._listener.message(node, message, events, at)
-        self._on_events(events)
+        if events:
+            self._on_events(events)
 
     def _take_more(self, node: int, message: Message) -> None:
         with self._guard:
