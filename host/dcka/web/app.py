@@ -186,6 +186,7 @@ async def _frames(served: Served, since: str, token: str) -> AsyncIterator[str]:
     fresh, beat_at = seen == 0, 0.0
     while not served.ending:
         await served.check()
+        began = time.monotonic()
         served.refresh()
         now = time.monotonic()
         if fresh or feed.last > seen or now - beat_at >= BEAT_S:
@@ -196,4 +197,5 @@ async def _frames(served: Served, since: str, token: str) -> AsyncIterator[str]:
             told = json.dumps(head)[:-1]
             yield f'data: {told},"set":{values},"gone":{gone}}}\n\n'
             seen, fresh, beat_at = last, False, now
-        await asyncio.sleep(FRAME_S)
+        # Where a frame takes long, as long a rest: whoever listens to the network needs the time more.
+        await asyncio.sleep(max(FRAME_S, time.monotonic() - began))
