@@ -9,7 +9,7 @@ const OUT_OF_VIEW_MS = 2000;
 // Name, class, width in em: shares of the room, and the least.
 const COLUMNS = [
   ["node", "number", 5], ["status", "", 7.5], ["heard", "", 8], ["step", "number", 5], ["readings", "number", 6.5], ["heap", "number", 13.5], ["RSSI", "number", 6],
-  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
+  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8.5], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
 ];
 
 export class NodeTable {
