@@ -29,6 +29,7 @@ from dcka.bench.errors import Absent, BenchError
 from dcka.bench.monitor.chromium import chromium
 from dcka.bench.scale.footprint import processor_s
 from dcka.broker import BrokerUrl, open_broker
+from dcka.broker.mosquitto import find_mosquitto
 from dcka.config import FILE_NAME
 from dcka.history.place import VARIABLE
 
@@ -104,7 +105,7 @@ def measure_paint(nodes: int = NODES, hz: float = HZ, seconds: float = SECONDS) 
     """Broker, monitor and browser on this computer. Raises NoBrowser, BenchError."""
     with (
         tempfile.TemporaryDirectory(prefix="dcka-paint-") as folder,
-        open_broker("embedded") as broker,
+        open_broker("embedded" if find_mosquitto() is None else "mosquitto") as broker,
         _monitor(Path(folder), nodes, broker.url) as (url, monitor),
         chromium(viewport={"width": 1440, "height": 1000}) as browser,
     ):
