@@ -76,6 +76,10 @@ class NetworkState:
         self.tally.messages[kind] += 1
         return self._told(found, wall)
 
+    def repeated(self, count: int) -> None:
+        """So many statuses came that the node's next one, which was taken, repeats but for its figures."""
+        self.tally.messages["status"] += count
+
     def rejected(self, topic: str, reason: str, wall: float) -> list[Event]:
         """A message that was of no use."""
         kind = topic.partition("/")[0]
@@ -127,7 +131,8 @@ class NetworkState:
             view.counters.take(status)
         elif not message.retained and view.offline_at is None:
             view.offline_at = message.at
-        if before is not None and seen(before) == seen(status):
+        # `Statuses` gives the same table again only where nothing but figures differs.
+        if before is not None and (status.dropped is before.dropped or seen(before) == seen(status)):
             return []
         return [status_event(status, before, message.retained)]
 

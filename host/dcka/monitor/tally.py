@@ -4,6 +4,7 @@ Pure, as the state that it is a part of.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dcka.monitor.progress import RunProgress
@@ -40,6 +41,7 @@ class NodeCounters:
     ledger: tuple[int, ...] | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     _nonces: list[int] = field(default_factory=list)
+    _counted: Mapping[str, int] | None = None
 
     def take(self, status: NodeStatus) -> None:
         """A status but a will, which has no numbers."""
@@ -47,12 +49,10 @@ class NodeCounters:
             return
         if self._nonces[-1:] != [status.nonce]:
             self._nonces = [*self._nonces[1 - KNOWN_NONCES :], status.nonce]
-            self.ledger, self.dropped = None, {}
-        sums: Counter[str] = Counter()
-        for reason, count in status.dropped.items():
-            sums[reason if reason in DROPPED else OTHER] += max(0, count)
-        for reason, count in sums.items():
-            self.dropped[reason] = max(count, self.dropped.get(reason, 0))
+            self.ledger, self.dropped, self._counted = None, {}, None
+        if status.dropped is not self._counted:  # the very same table where nothing was dropped since
+            self._count(status.dropped)
+            self._counted = status.dropped
         try:
             said = wholes(status.record, "ledger", ())
         except PayloadError:
@@ -60,6 +60,13 @@ class NodeCounters:
         if len(said) >= len(PLACES):
             before = self.ledger or (0,) * len(PLACES)
             self.ledger = tuple(map(max, said, before))
+
+    def _count(self, dropped: Mapping[str, int]) -> None:
+        sums: Counter[str] = Counter()
+        for reason, count in dropped.items():
+            sums[reason if reason in DROPPED else OTHER] += max(0, count)
+        for reason, count in sums.items():
+            self.dropped[reason] = max(count, self.dropped.get(reason, 0))
 
 
 @dataclass

@@ -24,7 +24,7 @@ REFUSED_S = 5.0
 MORE_S = 1.0
 # Who is woken for every message takes several times as long for it as who takes them by the dozen.
 TOGETHER_S = 0.01
-MOST_TOGETHER = 1000
+MOST_TOGETHER = 4000
 
 
 class Listener(Protocol):
@@ -64,9 +64,10 @@ def watch(
 ) -> None:
     """Take in what comes over the connection, and hand on what happened, for `limit_s` seconds or until interrupted.
 
-    `on_events` is called after each message and in pauses, then with no events. An outage of the broker is an event,
-    and so is its end. `guard` is held whenever the state changes, for other threads that look at it. `listener` is
-    told first, and `tap` with the state. Raises NotAllowed where the broker is there, and refuses the user that it had
+    `on_events` is called where something happened, and after what came together and in pauses, then with no events. An
+    outage of the broker is an event, and so is its end. `guard` is held whenever the state changes, for other threads
+    that look at it. `listener` is told first, and `tap` with the state; of statuses that wait together and differ only
+    in their figures, all have the last. Raises NotAllowed where the broker is there, and refuses the user that it had
     let in.
     """
     _Watch(connection, state, on_events, guard or contextlib.nullcontext(), listener, tap).go(limit_s)
@@ -128,9 +129,10 @@ class _Watch:
     def _take_what_came(self) -> None:
         """All that waits, and what comes in the next moment, together."""
         time.sleep(TOGETHER_S)
-        for _ in range(MOST_TOGETHER):
-            if not self._inbox.turn(0):
-                return
+        _, repeated = self._inbox.turn_all(MOST_TOGETHER)
+        if repeated:
+            with self._guard:
+                self._state.repeated(repeated)
 
     def _subscribe_more(self) -> None:
         for topic in self._tap.topics if self._tap else ():
@@ -152,7 +154,8 @@ class _Watch:
             self._take_tapped(node, message)
         if self._listener is not None:
             self._listener.message(node, message, events, at)
-        self._on_events(events)
+        if events:
+            self._on_events(events)
 
     def _take_more(self, node: int, message: Message) -> None:
         with self._guard:

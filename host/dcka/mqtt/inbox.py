@@ -1,6 +1,7 @@
 """What comes over a connection, sorted: each kind of topic to its handler, statuses into one table."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 from dcka.mqtt.channel import Channel
 from dcka.mqtt.connection import Message, Reconnected
@@ -9,6 +10,10 @@ from dcka.mqtt.statuses import NodeStatus, PayloadError, Statuses
 # A broker may miss a retained message that crosses a SUBSCRIBE (docs/broker.md): who waits asks again.
 ASK_S = 0.5
 MOST_LATE_S = 5.0
+
+# What a status says anew each time. 18 digits: any such number is one that a status may say.
+_FIGURES = re.compile(rb'"(?:step|rows|heap|free)":[0-9]{1,18}(?=[,}])|"ledger":\[[0-9,]*\]')
+_OFFLINE = b'"offline"'  # a will has no figures of its own
 
 Handler = Callable[[int, Message], None]
 
@@ -47,6 +52,23 @@ class Inbox:
         elif arrived is not None:
             self._dispatch(arrived)
         return arrived is not None
+
+    def turn_all(self, most: int) -> tuple[int, int]:
+        """Take what waits, `most` messages; how many there were, and how many of them were passed over.
+
+        That is a live status where the next one of its node, which waits too, says the same but for its figures: who is
+        behind has enough to do. What is new is never passed over, nor what a node said before it.
+        """
+        waiting: list[Message | Reconnected] = []
+        while len(waiting) < most and (arrived := self.connection.next(0)) is not None:
+            waiting.append(arrived)
+        kept = without_repeated(waiting)
+        for arrived in kept:
+            if isinstance(arrived, Reconnected):
+                self._on_reconnect()
+            else:
+                self._dispatch(arrived)
+        return len(waiting), len(waiting) - len(kept)
 
     def drain(self) -> None:
         """Take all that the broker had sent before now."""
@@ -106,6 +128,24 @@ class Inbox:
         if status is not None:
             self._status_texts[node] = message.payload
             self._on_status(status)
+
+
+def without_repeated(waiting: Iterable[Message | Reconnected]) -> list[Message | Reconnected]:
+    """Without each live status whose node's next one in the list says the same but for its figures."""
+    kept: list[Message | Reconnected] = []
+    following: dict[str, bytes] = {}
+    for arrived in reversed(list(waiting)):
+        if isinstance(arrived, Reconnected):
+            following.clear()
+        elif (
+            arrived.suffix.startswith("status/") and not arrived.retained and _OFFLINE not in arrived.payload
+        ):
+            bare = _FIGURES.sub(b"", arrived.payload)
+            if following.get(arrived.suffix) == bare:
+                continue
+            following[arrived.suffix] = bare
+        kept.append(arrived)
+    return kept[::-1]
 
 
 def _node(rest: str) -> int:

@@ -15,6 +15,9 @@ SILENT_S = 25.0
 """A node says something every 10 s: two of those, and some time to travel."""
 STATES = ("ready", "running", "done", ASLEEP, OFFLINE)
 _MOST = (1 << 63) - 1
+_FIGURES = ("step", "rows", "heap", "free")
+_NO_NEWS = {*_FIGURES, "ledger"}
+"""What a node that says the same as before says anew each time."""
 # A board joins its Wi-Fi within 1.6 s of waking; a sleeper that is later by this, and a tenth of its sleep for its
 # clock, is gone: one that dies asleep leaves no will.
 OVERSLEPT_S = 5.0
@@ -92,11 +95,27 @@ def wholes(record: Mapping[str, Any], name: str, default: Iterable[int] | None =
     return values
 
 
-# What is retained comes anew to each who subscribes: a status is read once, and is nobody's to change.
-@functools.lru_cache(maxsize=2048)
-def read_status(node: int, payload: bytes) -> NodeStatus:
-    """The status that came on the topic of `node`. Raises PayloadError with the reason it is none."""
+def read_status(node: int, payload: bytes, before: NodeStatus | None = None) -> NodeStatus:
+    """The status that came on the topic of `node`, which is nobody's to change. Raises PayloadError for none.
+
+    `before`: the one before it. Mostly only figures have changed: then it is that one with other figures, its tables
+    the very same objects, and made sooner.
+    """
+    if before is None:
+        return _retained(node, payload)
     record = read_object(payload)
+    if _says_the_same(record, before.record):
+        return _with_figures(before, record)
+    return _status(node, record)
+
+
+# What is retained comes anew to each who subscribes.
+@functools.lru_cache(maxsize=2048)
+def _retained(node: int, payload: bytes) -> NodeStatus:
+    return _status(node, read_object(payload))
+
+
+def _status(node: int, record: dict[str, Any]) -> NodeStatus:
     if record.get("node") != node:
         raise PayloadError("node is not the topic's")
     if record.get("state") not in STATES:
@@ -131,6 +150,28 @@ def read_status(node: int, payload: bytes) -> NodeStatus:
         until_ms=whole(record, "until_ms", 0),
         record=record,
     )
+
+
+def _says_the_same(record: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether only figures differ. By text, where it is no text: 1 and true are equal, and one of them is no count."""
+    if record.keys() != before.keys():
+        return False
+    for name, value in record.items():
+        if name not in _NO_NEWS:
+            known = before[name]
+            if value is not known and (
+                value != known or (type(value) is not str and repr(value) != repr(known))
+            ):
+                return False
+    return True
+
+
+def _with_figures(before: NodeStatus, record: dict[str, Any]) -> NodeStatus:
+    figures = {name: whole(record, name, 0) for name in _FIGURES}
+    made = object.__new__(NodeStatus)  # its __init__ would set each of the fields by itself
+    made.__dict__.update(before.__dict__)
+    made.__dict__.update(figures, record=record)
+    return made
 
 
 def quarantined(record: Mapping[str, Any]) -> dict[int, str]:
@@ -174,7 +215,8 @@ class Statuses:
 
         What is known of a node stays: a status that was cleared says nothing new.
         """
-        status = read_status(node, payload)
+        before = self.by_node.get(node)
+        status = read_status(node, payload, before)
         nonces = self._nonces.setdefault(node, [])
         older = status.nonce in nonces[:-1]
         if older and (retained or not status.online):
@@ -182,11 +224,11 @@ class Statuses:
         if older:
             self.twins.add(node)
             self.seen_twice.add(node)
-        if status.online:
+        if status.online and nonces[-1:] != [status.nonce]:
             nonces[:] = [*[nonce for nonce in nonces if nonce != status.nonce][-7:], status.nonce]
         if status.twin:
             self.twins.add(node)
-        if self.by_node.get(node) != status:
+        if before != status:
             # Else it is the same word again: what is retained comes with every subscription.
             self._said_at[node] = self._clock()
         self.by_node[node] = status

@@ -25,9 +25,11 @@ import numpy as np
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-from dcka.bench.errors import BenchError
+from dcka.bench.errors import Absent, BenchError
 from dcka.bench.monitor.chromium import chromium
+from dcka.bench.scale.footprint import processor_s
 from dcka.broker import BrokerUrl, open_broker
+from dcka.broker.mosquitto import find_mosquitto
 from dcka.config import FILE_NAME
 from dcka.history.place import VARIABLE
 
@@ -67,7 +69,9 @@ _IN_VIEW = """() => [...document.querySelectorAll('#nodes tbody tr')].filter((ro
 @dataclass(frozen=True)
 class Paint:
     """`in_view`: rows that the window showed. `times_ms`: of every message of these nodes. `unseen`: messages that no
-    frame has shown in time, nor a later one of their node. `frames_per_s`: frames in which something new was seen."""
+    frame has shown in time, nor a later one of their node. `frames_per_s`: frames in which something new was seen.
+    `monitor_cpu_us`: processor time of the monitor a message, which a busy machine changes less than times; None where
+    the system does not say."""
 
     nodes: int
     hz: float
@@ -76,6 +80,7 @@ class Paint:
     unseen: int
     messages_per_s: float
     frames_per_s: float
+    monitor_cpu_us: float | None
 
     def record(self) -> dict[str, Any]:
         """For `dcka bench monitor --json`. Raises BenchError where no message was seen."""
@@ -89,6 +94,7 @@ class Paint:
             "paint_messages_per_s": self.messages_per_s,
             "paint_unseen": self.unseen,
             "paint_frames_per_s": self.frames_per_s,
+            "paint_monitor_cpu_us": self.monitor_cpu_us,
             "p50_message_to_paint_ms": float(np.percentile(self.times_ms, 50)),
             "p95_message_to_paint_ms": float(np.percentile(self.times_ms, 95)),
             "max_message_to_paint_ms": max(self.times_ms),
@@ -99,8 +105,8 @@ def measure_paint(nodes: int = NODES, hz: float = HZ, seconds: float = SECONDS) 
     """Broker, monitor and browser on this computer. Raises NoBrowser, BenchError."""
     with (
         tempfile.TemporaryDirectory(prefix="dcka-paint-") as folder,
-        open_broker("embedded") as broker,
-        _monitor(Path(folder), nodes, broker.url) as url,
+        open_broker("embedded" if find_mosquitto() is None else "mosquitto") as broker,
+        _monitor(Path(folder), nodes, broker.url) as (url, monitor),
         chromium(viewport={"width": 1440, "height": 1000}) as browser,
     ):
         page = browser.pages[0] if browser.pages else browser.new_page()
@@ -111,12 +117,13 @@ def measure_paint(nodes: int = NODES, hz: float = HZ, seconds: float = SECONDS) 
             in_view: list[int] = page.evaluate(_IN_VIEW)
             page.evaluate(_SEE, in_view)
             time.sleep(SETTLE_S)
-            began, first = time.time(), speaker.rounds
+            began, first, used = time.time(), speaker.rounds, _processor_s(monitor)
             time.sleep(seconds)
             ended, last = time.time(), speaker.rounds
+            cpu_s = None if used is None else (_processor_s(monitor) or used) - used
         time.sleep(SETTLE_S)
         seen = page.evaluate("() => window.benchSeen")
-    return _summed(nodes, hz, in_view, speaker.at, seen, (first, last), ended - began)
+    return _summed(nodes, hz, in_view, speaker.at, seen, (first, last), ended - began, cpu_s)
 
 
 def _summed(
@@ -127,6 +134,7 @@ def _summed(
     seen: list[list[float]],
     rounds: tuple[int, int],
     seconds: float,
+    cpu_s: float | None,
 ) -> Paint:
     shown: dict[int, list[tuple[int, float]]] = {}
     for node, number, when_ms in seen:
@@ -156,7 +164,15 @@ def _summed(
         unseen,
         nodes * (rounds[1] - rounds[0]) / seconds,
         len(within) / seconds,
+        None if cpu_s is None else cpu_s * 1e6 / max(1, nodes * (rounds[1] - rounds[0])),
     )
+
+
+def _processor_s(pid: int) -> float | None:
+    try:
+        return processor_s(pid)
+    except Absent:
+        return None
 
 
 class _Speaker:
@@ -222,8 +238,8 @@ def _speaking(address: BrokerUrl, nodes: int, hz: float) -> Iterator[_Speaker]:
 
 
 @contextlib.contextmanager
-def _monitor(folder: Path, nodes: int, broker: str) -> Iterator[str]:
-    """`dcka monitor --web` of a network of so many nodes, recording as it does by itself; the page's URL."""
+def _monitor(folder: Path, nodes: int, broker: str) -> Iterator[tuple[str, int]]:
+    """`dcka monitor --web` of a network of so many nodes, recording as it does by itself: its page, its process."""
     (folder / FILE_NAME).write_text(
         f'[network]\nname = "{NETWORK}"\nnodes = {nodes}\n\n[topology]\nkind = "grid"\n\n[run]\nk = 9\n'
     )
@@ -239,7 +255,7 @@ def _monitor(folder: Path, nodes: int, broker: str) -> Iterator[str]:
             if found := re.search(r"http://\S+/", line):
                 reader = threading.Thread(target=lambda: list(process.stderr or ()), daemon=True)
                 reader.start()
-                yield found[0]
+                yield found[0], process.pid
                 return
         raise BenchError(f"the monitor did not start: {''.join(lines).strip()}")
     finally:

@@ -97,7 +97,8 @@ function showNetwork(all) {
   say($("broker"), `${network.broker}${network.up ? "" : ": the broker does not answer"}`);
   const there = all.filter((id) => node(id) && node(id).there).length;
   say($("online"), `${there} of ${all.length} nodes online`);
-  document.title = `${there}/${all.length} ${network.name}, dcka monitor`;
+  const title = `${there}/${all.length} ${network.name}, dcka monitor`;
+  if (document.title !== title) document.title = title;
 }
 
 function slot() {

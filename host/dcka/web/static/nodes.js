@@ -1,21 +1,28 @@
 // The table of nodes. Two hundred nodes may speak ten times a second, and to lay out and paint a row costs far more than to
 // know its words: a cell is touched where its text changes, a row in view at once, one out of view every two seconds.
+// Every row is a grid of its own: a browser that lays out a real table looks at all its rows where one cell changes. In a
+// row, a figure stands in a box whose size no text changes (`.still`): there the work ends. What a table is to those who
+// do not see it, the roles say.
 import { $, ago, bytes, el, say, short, whole } from "./words.js";
 
-// Name, class, width in em. With widths of its own a table needs no look at all its rows where one cell changes.
 const OUT_OF_VIEW_MS = 2000;
+// Name, class, width in em: shares of the room, and the least.
 const COLUMNS = [
   ["node", "number", 5], ["status", "", 7.5], ["heard", "", 8], ["step", "number", 5], ["readings", "number", 6.5], ["heap", "number", 13.5], ["RSSI", "number", 6],
-  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
+  ["sent", "number", 6], ["bytes", "number", 6.5], ["slots awake", "number", 8.5], ["battery", "number", 7], ["dropped", "wide", 12], ["firmware", "wide", 13], ["remarks", "wide", 18],
 ];
 
 export class NodeTable {
   constructor() {
-    this._body = el("tbody");
-    $("nodes").replaceChildren(
+    this._body = el("tbody", { role: "rowgroup" });
+    const holder = $("nodes");
+    holder.setAttribute("role", "table");
+    holder.setAttribute("aria-labelledby", "nodes-title");
+    holder.style.setProperty("--columns", COLUMNS.map(([, , width]) => `minmax(${width}em, ${width}fr)`).join(" "));
+    holder.style.minWidth = `${COLUMNS.reduce((sum, [, , width]) => sum + width, 0)}em`;
+    holder.replaceChildren(
       el("caption", { class: "visually-hidden", text: "Every node: its state, memory, radio, energy, and what it dropped" }),
-      el("colgroup", {}, ...COLUMNS.map(([, , width]) => { const col = el("col"); col.style.width = `${width}em`; return col; })),
-      el("thead", {}, el("tr", {}, ...COLUMNS.map(([text, kind]) => el("th", { scope: "col", text, class: kind })))), this._body);
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...COLUMNS.map(([text, kind]) => el("th", { role: "columnheader", scope: "col", text, class: kind })))), this._body);
     this._rows = new Map();
     this._stale = new Map();
     this._seen = new Set();
@@ -92,12 +99,11 @@ export class NodeTable {
 
 function row(id) {
   const state = el("span", {}), cells = {};
-  const element = el("tr", { "data-node": id }, ...COLUMNS.map(([name, kind], at) => {
-    if (at === 0) return el("th", { scope: "row", class: kind, text: String(id) });
-    const cell = el("td", { class: kind });
-    if (name === "status") cell.append(state);
-    cells[name] = cell;
-    return cell;
+  const element = el("tr", { role: "row", "data-node": id }, ...COLUMNS.map(([name, kind], at) => {
+    if (at === 0) return el("th", { role: "rowheader", scope: "row", class: kind, text: String(id) });
+    const inner = name === "status" ? state : document.createTextNode("");
+    cells[name] = inner;
+    return el("td", { role: "cell", class: kind }, kind === "wide" ? inner : el("div", { class: "still" }, inner));
   }));
   return { element, cells, state };
 }

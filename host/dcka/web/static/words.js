@@ -18,9 +18,12 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Set a text only where it differs: an unchanged page is not laid out anew. */
+/** Set the text of an element, or of a text, only where it differs: an unchanged page is not laid out anew. A text that
+ * is there is changed in place, which costs less than a new one. */
 export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const inner = element instanceof Text ? element : element.firstChild;
+  if (inner instanceof Text && !inner.nextSibling && text) { if (inner.data !== text) inner.data = text; }
+  else if (element.textContent !== text) element.textContent = text;
 }
 
 // One formatter for all: toLocaleString makes a new one for every number, and that takes longer than all the rest.
