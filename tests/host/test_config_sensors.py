@@ -88,6 +88,8 @@ def test_a_board_gets_the_drivers_that_it_needs_and_no_others() -> None:
         "dcka_core/sampling.py",
         "dcka_core/segment_format.py",
         "dcka_core/segments.py",
+        "dcka_core/window.py",
+        "dcka_core/windows.py",
         "dcka_device/segment_files.py",
         "dcka_device/sensing.py",
         "dcka_device/sensors/ds18b20.py",

@@ -4,7 +4,7 @@ import json
 
 import jinja2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs_samples import outcome, result
 
@@ -34,6 +34,7 @@ def entity(key, status=STATUS, **more):
     return discovery("attic", 3, (1, 2, 3), status, **more)["components"][key]
 
 
+@settings(deadline=None)
 @given(NAMES, IDS, NAMES, IDS)
 def test_two_nodes_have_the_same_ids_where_they_are_the_same_node_and_never_else(
     network, node, other, another
@@ -45,6 +46,7 @@ def test_two_nodes_have_the_same_ids_where_they_are_the_same_node_and_never_else
     assert ours == theirs if same else not ours & theirs
 
 
+@settings(deadline=None)
 @given(NAMES, IDS)
 def test_what_is_announced_says_whose_it_is(network, node):
     record = json.loads(json.dumps(discovery(network, node, [node])))
@@ -127,6 +129,7 @@ def test_problems_and_counters():
         assert rendered(entity(key)["value_template"], {"state": "offline", "boot": 1, "run": 2}) == "None"
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 2000), min_size=7, max_size=7),
     st.integers(0, 10_000_000),

@@ -76,7 +76,7 @@ class Course:
             self.timeline.after(chance.randint(0, SWITCHED_ON_S * US_PER_S), board.power_on)
         if self.settings.failing:
             for failure in failures(self.feed.ids, self.settings.days, self.settings.seed):
-                self.timeline.at(failure.at_us, lambda failure=failure: self._strike(failure))  # type: ignore[misc]
+                self.timeline.at(failure.at_us, lambda failure=failure: self._strike(failure))
         interrupted = False
         try:
             self.host.live(self.settings.days * DAY_S)
