@@ -148,6 +148,14 @@ def test_with_a_half_life_each_reading_counts_once_and_the_past_by_its_formula(c
     outcome.save(kept)
 
 
+def test_clusterings_and_searches_go_into_the_history(call, tmp_path):
+    place = str(tmp_path / "history.sqlite")
+    made, _ = clustered(call, "--anomalies", "0.9", "--history", place)
+    stored, _ = result(call, "results", "list", "--all", "--history", place)
+    assert {one["kind"] for one in stored["runs"]} >= {"tree", "tail"}
+    assert made["run"] in {one["run"] for one in stored["runs"]}
+
+
 def test_what_lies_outside_the_range_is_clipped_and_told(call):
     deadline = time.monotonic() + 60
     while True:

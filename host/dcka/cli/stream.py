@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcka.cli.history import Kept, history_options
 from dcka.cli.options import (
     broker_option,
     configuration,
@@ -65,6 +66,7 @@ Json = dict[str, Any]
 @network_option
 @broker_option
 @state_option
+@history_options
 @json_option
 def command(
     once: bool,
@@ -80,6 +82,8 @@ def command(
     network: Path | None,
     broker: str | None,
     state: Path | None,
+    history: str | None,
+    no_history: bool,
     output: Output,
     **given: Any,
 ) -> int:
@@ -110,7 +114,8 @@ def command(
     tail_ppm = None if anomalies is None else tail_ppm_of(anomalies)
     if anew:
         keep(folder, Memory(window=recall(folder).window))
-    way = Way(config, folder, broker, limit, wait, tail_ppm, reveal, output)
+    Kept(output, history, no_history)  # a place that is none is refused before anything is started
+    way = Way(config, folder, broker, limit, wait, tail_ppm, reveal, output, history, no_history)
     if once:
         return _once(way, alarm, allow_partial)
     from dcka.cli.stream_period import again
@@ -130,6 +135,8 @@ class Way:
     tail_ppm: int | None
     reveal: int
     output: Output
+    history: str | None = None
+    no_history: bool = False
 
     def make(self, tell: Callable[[str, Json], None]) -> "tuple[Clustering, Json]":
         """One clustering with its anomalies: (what it came to, the same as JSON). Raises as `Stream.cluster`."""
@@ -141,7 +148,12 @@ class Way:
         from dcka.streams.summary import summary_of
 
         url = broker_of(self.config, self.folder, self.broker)
-        with Connection(url, self.config.network.name) as connection, RunView(self.output) as view:
+        with (
+            Kept(self.output, self.history, self.no_history) as kept,
+            Connection(url, self.config.network.name) as connection,
+            RunView(self.output) as view,
+        ):
+            view.handlers["ended"] = kept.take
 
             def take(kind: str, data: Json) -> None:
                 view.take(kind, data)
