@@ -188,6 +188,14 @@ def test_a_list_goes_page_by_page(history, heard):
     assert [run.number for run in history.runs()] == [7, 6, 5, 1]
 
 
+def test_a_list_of_summaries_says_what_each_run_says(history, heard):
+    recorded(history, heard.messages)
+    for asked in ({}, {"limit": 1}, {"limit": None, "kinds": ("tree",)}, {"network": "nobody"}):
+        said = [run.summary() for run in history.runs(**asked)]
+        assert history.summaries(**asked) == said
+    assert history.summaries()
+
+
 def test_what_is_removed_is_gone_with_all_that_hangs_on_it(history, heard):
     run = recorded(history, heard.messages)
     assert history.remove([run.uid]) == 1 and history.remove([run.uid]) == 0

@@ -74,7 +74,7 @@ class StoredStep:
             "centres": None if self.centres is None else self.centres.tolist(),
             "counts": None if self.counts is None else self.counts.tolist(),
             "contributors": list(self.contributors),
-            "missing": list(self.missing),
+            "missing": self.missing,
             "epoch": self.epoch,
             "root": self.root,
             "final": self.final,

@@ -33,8 +33,8 @@ def measure_listing(folder: Path, say: Say) -> dict[str, Any]:
         store.close()
 
         def listed(limit: int | None) -> int:
-            runs = history.runs(limit=limit)
-            json.dumps([run.summary() for run in runs])
+            runs = history.summaries(limit=limit)
+            json.dumps(runs)
             return len(runs)
 
         everything, page = [], []

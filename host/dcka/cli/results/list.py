@@ -7,7 +7,7 @@ import click
 from dcka.cli.history import opened, place_option
 from dcka.cli.options import examples, json_option
 from dcka.cli.output import Output
-from dcka.cli.results.options import clipped, filters, wanted
+from dcka.cli.results.options import clipped, filters, wanted, wanted_summaries
 
 if TYPE_CHECKING:
     from dcka.history import StoredRun
@@ -36,9 +36,11 @@ def command(history: str | None, output: Output, **given: Any) -> int:
         )
         return 0
     with opened(history) as store:
+        if output.json_mode:
+            output.result({"history": store.name, "runs": wanted_summaries(store, **given)}, "")
+            return 0
         runs = wanted(store, **given)
-        record = {"history": store.name, "runs": [run.summary() for run in runs]}
-    output.result(record, "\n".join(_lines(runs)) if runs else f"no such runs are in {record['history']}")
+    output.result({}, "\n".join(_lines(runs)) if runs else f"no such runs are in {store.name}")
     return 0
 
 
