@@ -6,7 +6,7 @@ Sources: Espressif's data sheets of the chips (pin lists, strapping and flash pi
 from dataclasses import dataclass
 
 from dcka.boards.chips import Chip
-from dcka.config.sections import SensorsSection
+from dcka.config.living import SensorsSection
 from dcka.errors import UsageError
 
 

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 from dcka.config import authority
 from dcka.config.addresses import require_addresses
 from dcka.config.checks import Unfit, bare, shown
+from dcka.config.living import SensorsSection, SleepSection, StreamSection, UpdateSection
 from dcka.config.sections import (
     SECTIONS,
     DataSection,
     EmulationSection,
     NetworkSection,
     RunSection,
-    SensorsSection,
-    SleepSection,
-    StreamSection,
     TopologySection,
-    UpdateSection,
     WifiSection,
     keys_of,
 )

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 
 from dcka.config.checks import bare
-from dcka.config.sections import SECTIONS, KeyInfo, keys_of
+from dcka.config.keys import KeyInfo
+from dcka.config.sections import SECTIONS, keys_of
 
 _HEAD = """\
 # A network of nodes that cluster their readings together.

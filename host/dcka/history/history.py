@@ -5,15 +5,16 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
-from sqlalchemy import Engine, Row, Select, and_, delete, func, or_, select
+from sqlalchemy import Engine, Row, Select, delete, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from dcka.history import schema
 from dcka.history.database import open_database, reason
 from dcka.history.errors import HistoryError, NoSuchRun
+from dcka.history.listing import listing, summary_of, wanted_runs
 from dcka.history.place import named, parse_place
 from dcka.history.reading import steps_of
-from dcka.history.stored import Gap, Json, StoredEvent, StoredRun, StoredStatus, StoredStep, iso
+from dcka.history.stored import Gap, Json, StoredEvent, StoredRun, StoredStatus, StoredStep
 
 LAST = "last"
 UNSEEN_S = 10.0
@@ -56,7 +57,7 @@ class History:
     ) -> list[StoredRun]:
         """The newest first; `limit` None: all. `before`: the `id` of the last one of the page before. `since`: begun
         then or later, in seconds since 1970."""
-        wanted = _wanted(network, limit, before, kinds, state, since)
+        wanted = wanted_runs(network, limit, before, kinds, state, since)
         return [self._run_of(row) for row in self._all(wanted)]
 
     def summaries(
@@ -69,11 +70,11 @@ class History:
         since: float | None = None,
     ) -> list[Json]:
         """What `StoredRun.summary` says of each of `runs`, and no more than that: in a third of the time."""
-        wanted = _wanted(network, limit, before, kinds, state, since)
+        wanted = wanted_runs(network, limit, before, kinds, state, since)
         try:
             with self.engine.connect() as connection:
                 # Row by row: ten thousand of them at once would have the garbage collector look at them all.
-                return [_summary(row) for row in connection.execute(wanted)]
+                return [summary_of(row) for row in connection.execute(wanted)]
         except SQLAlchemyError as error:
             raise HistoryError(f"the history {self.name} cannot be read: {reason(error)}") from error
 
@@ -100,7 +101,7 @@ class History:
         runs = schema.runs.c
         if text == LAST:
             return self.runs(network, limit=1)
-        wanted = _listing().order_by(runs.id.desc())
+        wanted = listing().order_by(runs.id.desc())
         if network is not None:
             wanted = wanted.where(runs.network == network)
         if text.isascii() and text.isdigit() and len(text) < 19:
@@ -272,70 +273,6 @@ class History:
             verdict,
             self,
         )
-
-
-def _listing() -> Select[Any]:
-    """What StoredRun has of itself: not the record, which is long."""
-    runs, datasets = schema.runs, schema.datasets
-    columns = [column for column in runs.c if column.name not in ("record", "verdict_record")]
-    same = and_(datasets.c.network == runs.c.network, datasets.c.dataset == runs.c.dataset)
-    return select(*columns, datasets.c.name, datasets.c.unit).select_from(runs.outerjoin(datasets, same))
-
-
-def _wanted(
-    network: str | None,
-    limit: int | None,
-    before: int | None,
-    kinds: Sequence[str],
-    state: str | None,
-    since: float | None,
-) -> Select[Any]:
-    """Of `_listing`, the newest first, those that are asked for."""
-    runs = schema.runs.c
-    wanted = _listing().order_by(runs.id.desc()).limit(limit)
-    if network is not None:
-        wanted = wanted.where(runs.network == network)
-    if before is not None:
-        wanted = wanted.where(runs.id < before)
-    if kinds:
-        wanted = wanted.where(runs.kind.in_(list(kinds)))
-    if state is not None:
-        wanted = wanted.where(runs.state == state)
-    if since is not None:
-        wanted = wanted.where(runs.begun_at >= since)
-    return wanted
-
-
-def _summary(row: Row[Any]) -> Json:
-    """As `_run_of`, and of that `StoredRun.summary`."""
-    *before, state, steps, ssd, converged, missing, reason, wall_s, verdict, _, name, unit = cast(
-        "tuple[Any, ...]", row
-    )
-    id_, uid, network, number, kind, k, nodes, dataset, begun_at, unseen, heard_at = before
-    return {
-        "run": number,
-        "network": network,
-        "uid": uid,
-        "id": id_,
-        "kind": kind,
-        "k": k,
-        "nodes": nodes,
-        "dataset": dataset,
-        "data": name or "",
-        "began_at": iso(begun_at),
-        "unseen": unseen,
-        "heard_at": iso(heard_at),
-        "state": state,
-        "step_count": steps,
-        "ssd": None if ssd is None else ssd * (1.0 if unit is None else unit),
-        "in_units": unit is not None,
-        "converged": converged,
-        # A tuple: a dict of what can hold no other thing is none of the garbage collector's.
-        "missing": () if missing == "[]" else tuple(json.loads(missing)),
-        "reason": reason,
-        "wall_s": wall_s,
-        "verdict": verdict,
-    }
 
 
 def _while(table: Any, run: StoredRun) -> Select[Any]:

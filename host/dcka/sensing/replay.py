@@ -6,7 +6,8 @@ from typing import cast
 
 import numpy as np
 
-from dcka.config.sections import DataSection, SensorsSection
+from dcka.config.living import SensorsSection
+from dcka.config.sections import DataSection
 from dcka.errors import UsageError
 from dcka.inject.csv_reader import read_csv
 from dcka.inject.errors import DataError

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dcka.config.sections import SensorsSection
+from dcka.config.living import SensorsSection
 from dcka.config.sensors import Column
 from dcka_core.segments import SEGMENT_BYTES
 
