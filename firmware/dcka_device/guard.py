@@ -76,7 +76,9 @@ class Guard:
             return console, None
         from dcka_device.wifi import Radio
 
-        return console, Radio(settings["wifi"], store, clock, jitter)
+        radio = Radio(settings["wifi"], store, clock, jitter)
+        radio.told = node.also
+        return console, radio
 
     def alive(self, online: bool) -> int:
         """The program turns; with a broker, or for two minutes already, this start has come to something.

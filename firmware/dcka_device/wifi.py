@@ -23,6 +23,8 @@ _CACHE_FILE = "wifi.bin"
 _JOIN_MS = 16000
 # The pause after a failure: doubled each time, up to a minute.
 _PAUSE_MS = 1000
+# A status is said every ten seconds.
+_MEASURE_MS = 10000
 _PAUSE_CAP_MS = 60000
 # How long to sleep where the awake time is used up: doubled each time, up to a quarter of an hour.
 _SLEEP_S = 60
@@ -64,6 +66,9 @@ class Radio:
         self._alone_since: int | None = clock()
         self._on = False
         self._station: Any = network.WLAN(network.STA_IF)
+        # Of the node's status: where it says how well the access point is heard.
+        self.told: dict[str, Any] = {}
+        self._measure_at: int | None = None
 
     def off(self) -> None:
         """Leave the access point; `tick` joins again."""
@@ -79,9 +84,11 @@ class Radio:
         """One step; whether there is an access point. Does not return where the board goes to sleep."""
         if self._alone_since is None:
             if self._station.isconnected():
+                self._measure(now)
                 return True
             # It was there, and is gone.
             self._alone_since = now
+            self._measure_at = None
             say("wifi lost")
         if self._began is not None:
             return self._watch(now, self._began)
@@ -90,6 +97,16 @@ class Radio:
         elif self._cap_ms and ticks.diff(now, self._alone_since) > self._cap_ms:
             self._sleep()
         return False
+
+    def _measure(self, now: int) -> None:
+        """The access point's strength in dBm, as often as the status is said."""
+        if self._measure_at is not None and ticks.diff(now, self._measure_at) < 0:
+            return
+        self._measure_at = ticks.add(now, _MEASURE_MS)
+        try:
+            self.told["rssi"] = self._station.status("rssi")
+        except _REFUSED:  # it has just gone
+            self.told.pop("rssi", None)
 
     def _begin(self) -> None:
         say("wifi joining " + self._settings["ssid"])

@@ -28,6 +28,20 @@ def test_joins_are_counted_and_attempts_are_not():
     assert case.radio.joined == 2
 
 
+def test_the_status_has_how_well_the_access_point_is_heard():
+    case = Case()
+    point = network.air.add("home", "secret99", rssi=-61)
+    told = case.radio.told = {}
+    case.run_until("wifi joined")
+    case.run(LOOK_MS)
+    assert told == {"rssi": -61}
+    point["rssi"] = -70
+    case.run(9000)
+    assert told == {"rssi": -61}
+    case.run(2000)
+    assert told == {"rssi": -70}
+
+
 def test_an_open_network_is_joined_without_a_key():
     case = Case({"ssid": "home", "password": ""})
     network.air.add("home")
