@@ -134,6 +134,7 @@ WAKE = (
 )
 # What a node asks for by name (`parts`) although others import it too: the build leaves it a file of its own.
 ASKED = (
+    "dcka_core/duty.py",
     "dcka_core/forgetting.py",
     "dcka_core/score_record.py",
     "dcka_core/seeding_record.py",

@@ -64,6 +64,35 @@ def test_what_a_module_of_the_manifest_imports_is_in_it_too() -> None:
             assert set(needed) <= modules, f"{file.path} imports {needed}"
 
 
+def asked_by_name() -> set[str]:
+    """Modules of the core that a node loads by their names: `load("…")`, and what a run's record says (`run.part`)."""
+    found = {
+        "tree",
+        "gossip_session" if (ROOT / "firmware/dcka_core/gossip_session.py").exists() else "gossip",
+    }
+    for file in sorted((ROOT / "firmware").glob("dcka_*/*.py")):
+        for part in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(part, ast.Call):
+                name = getattr(part.func, "attr", getattr(part.func, "id", ""))
+                words = part.args[:1] if name in ("load", "_load", "part") else []
+            elif isinstance(part, ast.Assign) and getattr(part.targets[0], "attr", "") == "part":
+                words = list(ast.walk(part.value))  # type: ignore[arg-type]
+            else:
+                continue
+            found |= {
+                one.value for one in words if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            }
+    return {name for name in found if (ROOT / f"firmware/dcka_core/{name}.py").is_file()}
+
+
+def test_what_a_node_asks_for_by_name_is_a_file_of_its_own() -> None:
+    """A build that puts it into the file of its only importer leaves nodes without it, and only when they need it."""
+    asked = asked_by_name()
+    assert {"duty", "epochs", "latest", "forgetting", "window"} <= asked
+    made = build(parts=["sensing", "sleeping"])
+    assert {f"dcka_core/{name}.mpy" for name in asked} <= {str(path) for path in made.files}
+
+
 def test_an_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "dcka"
     for folder in (package / "_firmware", tmp_path / "firmware"):
