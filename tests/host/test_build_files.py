@@ -66,10 +66,7 @@ def test_what_a_module_of_the_manifest_imports_is_in_it_too() -> None:
 
 def asked_by_name() -> set[str]:
     """Modules of the core that a node loads by their names: `load("…")`, and what a run's record says (`run.part`)."""
-    found = {
-        "tree",
-        "gossip_session" if (ROOT / "firmware/dcka_core/gossip_session.py").exists() else "gossip",
-    }
+    found = {"tree"}
     for file in sorted((ROOT / "firmware").glob("dcka_*/*.py")):
         for part in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(part, ast.Call):

@@ -59,6 +59,8 @@ def test_whoever_passes_over_repeated_statuses_knows_and_tells_the_same(messages
 def test_of_many_that_say_the_same_the_last_is_kept_and_an_outage_parts_them():
     many = [message(status(1, step), at=float(step)) for step in range(5)]
     assert without_repeated(many) == many[-1:]
+    retained = [many[0], message(status(1), retained=True), many[1]]
+    assert without_repeated(retained) == retained
     parted = [*many[:2], Reconnected(3.0), *many[2:]]
     assert without_repeated(parted) == [many[1], parted[2], many[-1]]
 

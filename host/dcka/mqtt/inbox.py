@@ -137,13 +137,14 @@ def without_repeated(waiting: Iterable[Message | Reconnected]) -> list[Message |
     for arrived in reversed(list(waiting)):
         if isinstance(arrived, Reconnected):
             following.clear()
-        elif (
-            arrived.suffix.startswith("status/") and not arrived.retained and _OFFLINE not in arrived.payload
-        ):
-            bare = _FIGURES.sub(b"", arrived.payload)
-            if following.get(arrived.suffix) == bare:
-                continue
-            following[arrived.suffix] = bare
+        elif arrived.suffix.startswith("status/"):
+            if arrived.retained or _OFFLINE in arrived.payload:
+                following.pop(arrived.suffix, None)  # it stands between the two
+            else:
+                bare = _FIGURES.sub(b"", arrived.payload)
+                if following.get(arrived.suffix) == bare:
+                    continue
+                following[arrived.suffix] = bare
         kept.append(arrived)
     return kept[::-1]
 
