@@ -8,7 +8,6 @@ import time
 
 from dcka_core.sampling import LOOK_MS, Sampler
 from dcka_core.segments import Segments
-from dcka_core.windows import Windows
 from dcka_device.segment_files import SegmentFiles
 
 TYPE_CHECKING = False
@@ -46,6 +45,9 @@ class Sensing:
         jitter: "Callable[[int], int]",
     ) -> "tuple[Any, Any]":
         """Begin to sense; console and radio are the guard's."""
+        # Not above: a wake for a reading loads this file too, and nothing of what the network needs (waking.py).
+        from dcka_core.windows import Windows
+
         told = self._settings
         segments = open_segments(told)
         sensors = [open_sensor(one) for one in told["drivers"]]
