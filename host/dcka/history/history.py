@@ -73,8 +73,10 @@ class History:
         wanted = wanted_runs(network, limit, before, kinds, state, since)
         try:
             with self.engine.connect() as connection:
-                # Row by row: ten thousand of them at once would have the garbage collector look at them all.
-                return [summary_of(row) for row in connection.execute(wanted)]
+                # The driver's own rows, one by one: SQLAlchemy's take half as long again, and of ten thousand at once the
+                # garbage collector would look at each.
+                rows: Any = connection.execute(wanted).cursor
+                return [summary_of(row) for row in rows]
         except SQLAlchemyError as error:
             raise HistoryError(f"the history {self.name} cannot be read: {reason(error)}") from error
 

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Row, Select, and_, select
+from sqlalchemy import Select, and_, select
 
 from dcka.history import schema
 from dcka.history.stored import Json, iso
@@ -42,12 +42,12 @@ def wanted_runs(
     return wanted
 
 
-def summary_of(row: Row[Any]) -> Json:
-    """What `StoredRun.summary` says of a row of `listing`."""
-    *before, state, steps, ssd, converged, missing, reason, wall_s, verdict, _, name, unit = cast(
-        "tuple[Any, ...]", row
-    )
-    id_, uid, network, number, kind, k, nodes, dataset, begun_at, unseen, heard_at = before
+def summary_of(row: tuple[Any, ...]) -> Json:
+    """What `StoredRun.summary` says of a row of `listing`, as the driver has it: a truth value may be 0 or 1."""
+    (
+        id_, uid, network, number, kind, k, nodes, dataset, begun_at, unseen, heard_at,
+        state, steps, ssd, converged, missing, reason, wall_s, verdict, _, name, unit,
+    ) = row  # fmt: skip
     return {
         "run": number,
         "network": network,
@@ -59,13 +59,13 @@ def summary_of(row: Row[Any]) -> Json:
         "dataset": dataset,
         "data": name or "",
         "began_at": iso(begun_at),
-        "unseen": unseen,
+        "unseen": bool(unseen),
         "heard_at": iso(heard_at),
         "state": state,
         "step_count": steps,
         "ssd": None if ssd is None else ssd * (1.0 if unit is None else unit),
         "in_units": unit is not None,
-        "converged": converged,
+        "converged": None if converged is None else bool(converged),
         # A tuple: a dict of what can hold no other thing is none of the garbage collector's.
         "missing": () if missing == "[]" else tuple(json.loads(missing)),
         "reason": reason,
