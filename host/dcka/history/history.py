@@ -73,8 +73,8 @@ class History:
         wanted = wanted_runs(network, limit, before, kinds, state, since)
         try:
             with self.engine.connect() as connection:
-                # The driver's own rows, one by one: SQLAlchemy's take half as long again, and of ten thousand at once the
-                # garbage collector would look at each.
+                # The driver's own rows, one by one: SQLAlchemy's take half as long again, and the garbage collector
+                # would look at each of ten thousand at once.
                 rows: Any = connection.execute(wanted).cursor
                 return [summary_of(row) for row in rows]
         except SQLAlchemyError as error:
