@@ -6,6 +6,7 @@
 
 from dcka.energy.ledger import Ledger, topic_bytes, wire_bytes
 from dcka.energy.model import (
+    BATTERY_MAH,
     DAY_MS,
     ESP32,
     ESP32_DHCP,
@@ -17,6 +18,7 @@ from dcka.energy.model import (
 )
 
 __all__ = [
+    "BATTERY_MAH",
     "DAY_MS",
     "ESP32",
     "ESP32_DHCP",

@@ -9,6 +9,8 @@ from dcka.energy.ledger import Ledger
 from dcka.errors import UsageError
 
 DAY_MS = 86_400_000
+BATTERY_MAH = 2600.0
+"""A lithium cell of the size 18650; what a battery's days are reckoned with."""
 _MC_A_MAH = 3600.0
 """1 mAh = 3.6 C."""
 

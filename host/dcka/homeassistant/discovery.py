@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dcka import __version__
-from dcka.energy import topic_bytes
+from dcka.energy import BATTERY_MAH, topic_bytes
 from dcka.homeassistant import templates
-from dcka.homeassistant.templates import BATTERY_MAH
 
 PREFIX = "homeassistant"
 STATES = ("ready", "running", "done", "asleep", "offline")

@@ -4,10 +4,7 @@ Home Assistant has no code of ours: whatever is to be seen there has to follow f
 `dcka.energy`, which is linear in a ledger, is written out as numbers here, and a test renders it beside the model.
 """
 
-from dcka.energy import DAY_MS, ESP32, Ledger, Model, modelled_charges_mc
-
-BATTERY_MAH = 2600
-"""A lithium cell of the size 18650."""
+from dcka.energy import BATTERY_MAH, DAY_MS, ESP32, Ledger, Model, modelled_charges_mc
 
 ONLINE = "{{ 'offline' if value_json.state == 'offline' else 'online' }}"
 """A node that sleeps on purpose is there; one that is gone has left its will."""

@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.text import Text
 
+from dcka.energy import BATTERY_MAH
 from dcka.monitor.events import clean
 from dcka.monitor.sparkline import sparkline
-from dcka.monitor.story import BATTERY_MAH, Story
+from dcka.monitor.story import Story
 
 Json = dict[str, Any]
 

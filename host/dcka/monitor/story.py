@@ -7,7 +7,7 @@ comes twice changes nothing.
 
 from typing import Any
 
-from dcka.energy import DAY_MS, topic_bytes
+from dcka.energy import BATTERY_MAH, DAY_MS, topic_bytes
 from dcka.inject.dataset import grid_of
 from dcka.monitor.centres import Centres
 from dcka.monitor.events import clean
@@ -21,9 +21,6 @@ from dcka_core.messages import peek_run
 from dcka_core.record import Rows, Run, read_rows, read_run
 
 Json = dict[str, Any]
-
-BATTERY_MAH = 2600.0
-"""A lithium cell of the size 18650; what a battery's days are reckoned with."""
 
 PARAMETERS = (
     "kind", "k", "n", "bits", "points", "init", "seed", "max_steps", "patience_ms", "slot_ms", "period", "window",

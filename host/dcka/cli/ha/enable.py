@@ -1,6 +1,5 @@
 """`dcka ha enable`: make each node a device of Home Assistant."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,20 +83,9 @@ def command(
 
 def _statuses(connection: "Connection") -> dict[int, dict[str, Any]]:
     """What is retained of the nodes' statuses, by id."""
-    from dcka.mqtt import Message
-    from dcka.mqtt.statuses import PayloadError, read_status
+    from dcka.mqtt.inbox import Inbox
 
+    inbox = Inbox(connection, {})
     connection.subscribe("status/+")
-    found: dict[int, dict[str, Any]] = {}
-    until = time.monotonic() + _QUIET_S
-    while (left := until - time.monotonic()) > 0:
-        arrived = connection.next(left)
-        if not isinstance(arrived, Message) or not arrived.retained:
-            continue
-        until = time.monotonic() + _QUIET_S
-        node = arrived.suffix.rpartition("/")[2]
-        try:
-            found[int(node)] = dict(read_status(int(node), arrived.payload).record)
-        except (ValueError, PayloadError):
-            continue  # the monitor tells of it
-    return found
+    inbox.until(lambda: False, _QUIET_S, "status/+")
+    return {node: dict(status.record) for node, status in inbox.statuses.by_node.items()}
